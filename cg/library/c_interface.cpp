@@ -45,17 +45,6 @@ using cg2d::RunError;
 thread_local std::string last_error;
 thread_local const char* function = "";  // that is running, for messages
 
-static_assert(CG2D_USAGE == static_cast<int>(ExitCode::usage));
-static_assert(CG2D_BAD_DATA == static_cast<int>(ExitCode::bad_data));
-static_assert(CG2D_UNAVAILABLE == static_cast<int>(ExitCode::unavailable));
-static_assert(CG2D_INTERNAL == static_cast<int>(ExitCode::internal));
-static_assert(CG2D_MEMORY == static_cast<int>(ExitCode::memory));
-static_assert(CG2D_CANNOT_CREATE == static_cast<int>(ExitCode::cannot_create));
-static_assert(CG2D_CANNOT_WRITE == static_cast<int>(ExitCode::cannot_write));
-static_assert(CG2D_NOT_POSITIVE_DEFINITE == static_cast<int>(ExitCode::not_positive_definite));
-static_assert(CG2D_NOT_CONVERGED == static_cast<int>(ExitCode::not_converged));
-static_assert(CG2D_NOT_FINITE == static_cast<int>(ExitCode::not_finite));
-
 int failed(ExitCode code, const char* reason) noexcept {
   try {
     last_error = reason;
@@ -112,11 +101,6 @@ std::span<Element> array_of(Element* elements, int64_t count) {
   if (count < 0) throw InputError("{}: a count is negative: {}", function, count);
   if (elements == nullptr && count > 0) throw InputError("{}: an array is NULL", function);
   return {elements, static_cast<size_t>(count)};
-}
-
-cg2d::SolverOptions options_from(const cg2d_options* options) {
-  if (options == nullptr) return {};
-  return *options;
 }
 
 void set_option(cg2d::SolverOptions& options, const std::string& name, const std::string& value) {
@@ -270,12 +254,14 @@ void cg2d_options_free(cg2d_options* options) { const std::unique_ptr<cg2d_optio
 int cg2d_solver_create(cg2d_ranks* ranks, cg2d_matrix** matrix, const cg2d_options* options,
                        cg2d_solver** solver) {
   const std::unique_ptr<cg2d_matrix> taken(matrix == nullptr ? nullptr : std::exchange(*matrix, nullptr));
-  return create(
-      __func__, ranks, solver, [&] { require_pointers(taken.get()); },
-      [&](auto& group) {
-        return cg2d_solver{.group = group,
-                           .solver = cg2d::Solver(std::move(taken->matrix), group, options_from(options))};
-      });
+  cg2d::SolverOptions own_options;
+  const auto check = [&] {
+    require_pointers(taken.get());
+    if (options != nullptr) own_options = *options;
+  };
+  return create(__func__, ranks, solver, check, [&](auto& group) {
+    return cg2d_solver{.group = group, .solver = cg2d::Solver(std::move(taken->matrix), group, own_options)};
+  });
 }
 
 int cg2d_solver_create_for_product(cg2d_ranks* ranks, int64_t local_size, cg2d_product product, void* context,
@@ -285,7 +271,7 @@ int cg2d_solver_create_for_product(cg2d_ranks* ranks, int64_t local_size, cg2d_p
   const auto check = [&] {
     require_pointers(product);
     if (local_size < 0) throw InputError("{}: local_size is negative: {}", function, local_size);
-    own_options = options_from(options);
+    if (options != nullptr) own_options = *options;
     if (diagonal != nullptr) own_options.diagonal = array_of(diagonal, local_size);
   };
   return create(__func__, ranks, solver, check, [&](auto& group) {

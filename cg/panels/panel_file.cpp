@@ -41,22 +41,21 @@ PanelFileWriter::PanelFileWriter(const std::string& folder, const std::string& n
 
 void PanelFileWriter::append(kernels::SpmvKernel& panel, int64_t row_count) {
   const auto arrays = panel.stored_arrays();
-  std::vector<size_t> array_bytes;
-  array_bytes.reserve(arrays.size());
-  for (const auto& array : arrays) array_bytes.push_back(array.bytes.size());
-  const auto places = panel_layout(array_bytes);
+  if (arrays.size() > PanelEntry::most_arrays)
+    throw std::invalid_argument("more arrays than a panel may have");
+  PanelEntry entry{.position = file_.size(), .first_row = row_, .row_count = row_count};
+  std::ranges::transform(arrays, entry.array_bytes.begin(),
+                         [](const auto& array) { return array.bytes.size(); });
+  const auto places = panel_layout(std::span(entry.array_bytes).first(arrays.size()));
   image_.assign(static_cast<size_t>(places.byte_count), std::byte{0});
   for (size_t index = 0; index < arrays.size(); ++index) {
     if (arrays[index].memory == nullptr)
       throw std::invalid_argument("an array that takes no memory that is lent to it");
     std::ranges::copy(arrays[index].bytes, image_.begin() + places.array_positions[index]);
   }
-  entries_.push_back({.position = file_.size(),
-                      .byte_count = places.byte_count,
-                      .first_row = row_,
-                      .row_count = row_count,
-                      .checksum = crc32c(image_)});
-  array_bytes_.insert(array_bytes_.end(), array_bytes.begin(), array_bytes.end());
+  entry.byte_count = places.byte_count;
+  entry.checksum = crc32c(image_);
+  entries_.push_back(entry);
   header_.array_count = std::ssize(arrays);
   row_ += row_count;
   const Stopwatch stopwatch;
@@ -70,11 +69,9 @@ void PanelFileWriter::finish(const PanelFileFigures& figures) {
   header_.panel_count = std::ssize(entries_);
   header_.index_position = file_.size();
   const auto entries = std::as_bytes(std::span(entries_));
-  const auto sizes = std::as_bytes(std::span(array_bytes_));
-  header_.index_checksum = crc32c(sizes, crc32c(entries));
+  header_.index_checksum = crc32c(entries);
   const Stopwatch stopwatch;
   file_.append(entries);
-  file_.append(sizes);
   file_.write_at(0, sealed(header_));
   file_.end_at(file_.size());
   file_.put_on_disk();
@@ -85,20 +82,13 @@ void PanelFileWriter::finish(const PanelFileFigures& figures) {
 PanelFile::PanelFile(std::string path_of_file) : path(std::move(path_of_file)) {
   const OpenFile file(path);
   header = read_header<PanelFileHeader>(file);
-  const auto panel_count = static_cast<size_t>(header.panel_count);
-  const auto size_count = panel_count * static_cast<size_t>(header.array_count);
-  const auto expected = header.index_position +
-                        static_cast<int64_t>(panel_count * sizeof(PanelEntry) + size_count * sizeof(size_t));
+  const auto expected = header.index_position + header.panel_count * static_cast<int64_t>(sizeof(PanelEntry));
   if (file.size() != expected)
     file.refuse("found {} bytes, expected the {} that its header announces", file.size(), expected);
-  panels.resize(panel_count);
-  all_array_bytes.resize(size_count);
-  const auto entries = std::as_writable_bytes(std::span(panels));
-  const auto sizes = std::as_writable_bytes(std::span(all_array_bytes));
-  const bool is_intact = file.fill(header.index_position, entries) &&
-                         file.fill(header.index_position + std::ssize(entries), sizes) &&
-                         crc32c(sizes, crc32c(entries)) == header.index_checksum;
-  if (!is_intact) file.refuse("found a damaged index, expected one that meets its checksum");
+  panels.resize(static_cast<size_t>(header.panel_count));
+  const std::span entries(panels);
+  if (!file.fill(header.index_position, entries) || crc32c(std::as_bytes(entries)) != header.index_checksum)
+    file.refuse("found a damaged index, expected one that meets its checksum");
   for (const auto& panel : panels) {
     most_panel_bytes = std::max(most_panel_bytes, panel.byte_count);
     panel_bytes += panel.byte_count;
@@ -110,11 +100,6 @@ PanelFile::PanelFile(std::string path_of_file) : path(std::move(path_of_file)) {
 }
 
 bool PanelFile::is_direct() const { return (fcntl(descriptor.number(), F_GETFL) & O_DIRECT) != 0; }
-
-std::span<const size_t> PanelFile::array_bytes(size_t panel) const {
-  const auto count = static_cast<size_t>(header.array_count);
-  return std::span(all_array_bytes).subspan(panel * count, count);
-}
 
 // ---------------------------------------------------------------- folder
 

@@ -4,7 +4,7 @@
 //
 //     header     4096 bytes: PanelFileHeader and zeros
 //     panels     one after the other, each from a multiple of 4096 bytes on: the kernel's arrays, each from a multiple of 64 on
-//     index      a PanelEntry for each panel, then the bytes of each of its arrays, 8 bytes each
+//     index      a PanelEntry for each panel
 //
 // Every panel has its CRC-32C, so have the index and the header. A file is exactly as long as its header says.
 
@@ -46,7 +46,7 @@ struct PanelFileFigures {
 /// At the begin of the file.
 struct PanelFileHeader {
   static constexpr FileFormat format{
-      .mark = {.magic = {'C', 'G', '2', 'D', 'P', 'N', 'L', '\n'}, .version = 3},
+      .mark = {.magic = {'C', 'G', '2', 'D', 'P', 'N', 'L', '\n'}, .version = 4},
       .content = "a file of panels"};
 
   FileMark mark = format.mark;
@@ -61,14 +61,17 @@ struct PanelFileHeader {
 static_assert(sizeof(PanelFileHeader) <= panel_alignment);
 
 struct PanelEntry {
+  static constexpr size_t most_arrays = 16;
+
   int64_t position = 0;    ///< in the file
   int64_t byte_count = 0;  ///< a multiple of panel_alignment
   int64_t first_row = 0;   ///< within the block
   int64_t row_count = 0;
   uint32_t checksum = 0;
   uint32_t unused = 0;
+  std::array<size_t, most_arrays> array_bytes{};  ///< of the kernel's arrays, and zeros
 };
-static_assert(std::is_trivially_copyable_v<PanelEntry> && sizeof(PanelEntry) == 40);
+static_assert(std::is_trivially_copyable_v<PanelEntry> && sizeof(PanelEntry) == 168);
 
 /// The place of each array within a panel, and the bytes of the panel.
 struct PanelLayout {
@@ -95,7 +98,6 @@ class PanelFileWriter {
   NewFile file_;
   PanelFileHeader header_;
   std::vector<PanelEntry> entries_;
-  std::vector<uint64_t> array_bytes_;  // bytes of the arrays of all panels
   std::vector<std::byte> image_;
   int64_t row_ = 0;
   double write_s_ = 0.0;
@@ -107,13 +109,14 @@ struct PanelFile {
   explicit PanelFile(std::string path_of_file);
 
   /// The bytes of each array of a panel.
-  std::span<const size_t> array_bytes(size_t panel) const;
+  std::span<const size_t> array_bytes(size_t panel) const {
+    return std::span(panels[panel].array_bytes).first(static_cast<size_t>(header.array_count));
+  }
   bool is_direct() const;
 
   std::string path;
   PanelFileHeader header;
   std::vector<PanelEntry> panels;
-  std::vector<size_t> all_array_bytes;  ///< panel after panel
   int64_t most_panel_bytes = 0;
   int64_t panel_bytes = 0;  ///< bytes of all panels
   Descriptor

@@ -67,17 +67,18 @@ class ThreadIo final : public PanelIo {
 
 // ---------------------------------------------------------------- io_uring
 
-/// The kernel reads and writes, and no thread waits for it. Linux from 5.6 on, where it is not forbidden.
+/// The kernel reads and writes, and no thread waits for it. What it does not do of a request (a signal came in between; shared folders may refuse
+/// requests, and a seccomp profile io_uring_enter(2)), wait() does.
 class UringIo final : public PanelIo {
  public:
   explicit UringIo(const PanelIoSetup& setup)
-      : descriptor_(setup.descriptor), slots_(static_cast<size_t>(setup.slot_count)), threads_(setup) {
+      : descriptor_(setup.descriptor), slots_(static_cast<size_t>(setup.slot_count)) {
     const int error = io_uring_queue_init(static_cast<unsigned>(setup.slot_count), &ring_, 0);
     if (error < 0)
       throw RunError(ExitCode::unavailable, "io_uring: the system refuses it ({})", std::strerror(-error));
   }
   ~UringIo() override {
-    for (size_t slot = 0; slot < slots_.size(); ++slot) wait(static_cast<int>(slot));
+    for (const auto& slot : slots_) take_until_done(slot);
     io_uring_queue_exit(&ring_);
   }
   UringIo(const UringIo&) = delete;
@@ -85,99 +86,66 @@ class UringIo final : public PanelIo {
 
   void start(const PanelRequest& request) override {
     auto& slot = slots_[static_cast<size_t>(request.slot)];
-    slot = {.request = request, .result = {}, .is_under_way = true};
-    if (refusal_ != 0) return hand_over(slot);
-    submit(slot);
-  }
-  PanelResult wait(int number) override {
-    const auto& slot = slots_[static_cast<size_t>(number)];
-    io_uring_cqe* done = nullptr;
-    while (slot.is_under_way) {
-      if (io_uring_wait_cqe(&ring_, &done) == 0) take(done);  // otherwise a signal: again
-    }
-    return slot.is_handed_over ? threads_.wait(number) : slot.result;
-  }
-  int refusal() const override { return refusal_; }
-
- private:
-  struct Slot {
-    PanelRequest request;
-    PanelResult result;
-    bool is_under_way = false;    ///< in the ring
-    bool is_handed_over = false;  ///< to threads
-  };
-
-  /// Kernels 5.1 to 5.5 set up a ring and have no such operation (EINVAL), shared folders may refuse it (EOPNOTSUPP), and a seccomp profile
-  /// io_uring_enter(2). What is wrong with the request itself fails in the same way where it goes next.
-  static bool is_refusal(int error) {
-    return error == EINVAL || error == EOPNOTSUPP || error == ENOSYS || error == EPERM || error == EACCES;
-  }
-
-  void end(Slot& slot, int error) {
-    slot.is_under_way = false;
-    if (is_refusal(error)) {
-      refusal_ = error;
-      hand_over(slot);
-    } else {
-      slot.result.error = error;
-    }
-  }
-
-  /// All of a request, whatever has been moved of it.
-  void hand_over(Slot& slot) {
-    slot.is_under_way = false;
-    slot.is_handed_over = true;
-    threads_.start(slot.request);
-  }
-
-  /// The part of a request that is still missing.
-  void submit(Slot& slot) {
-    const auto rest = slot.request.memory.subspan(static_cast<size_t>(slot.result.byte_count));
-    // There is an entry for each slot.
-    auto* const entry = io_uring_get_sqe(&ring_);
-    const auto size = static_cast<unsigned>(std::min(rest.size(), most_bytes));
-    const auto position = static_cast<uint64_t>(slot.request.position + slot.result.byte_count);
-    const bool reads = slot.request.direction == PanelDirection::read;
-    io_uring_prep_rw(reads ? IORING_OP_READ : IORING_OP_WRITE, entry, descriptor_, rest.data(), size,
-                     position);
+    slot = {.request = request};
+    if (is_refused_) return;
+    auto* const entry = io_uring_get_sqe(&ring_);  // there is one for each slot
+    constexpr size_t most_bytes = size_t{1} << 30;
+    io_uring_prep_rw(request.direction == PanelDirection::read ? IORING_OP_READ : IORING_OP_WRITE, entry,
+                     descriptor_, request.memory.data(),
+                     static_cast<unsigned>(std::min(request.memory.size(), most_bytes)),
+                     static_cast<uint64_t>(request.position));
     io_uring_sqe_set_data(entry, &slot);
     int error = 0;
     do {
       error = io_uring_submit(&ring_);
     } while (error == -EINTR || error == -EAGAIN);
-    if (error < 0) end(slot, -error);
+    is_refused_ = error < 0;
+    slot.is_under_way = !is_refused_;
+  }
+  PanelResult wait(int number) override {
+    const auto& slot = slots_[static_cast<size_t>(number)];
+    take_until_done(slot);
+    auto rest = slot.request;
+    rest.position += slot.byte_count;
+    rest.memory = rest.memory.subspan(static_cast<size_t>(slot.byte_count));
+    auto result = move_all(descriptor_, rest);
+    result.byte_count += slot.byte_count;
+    return result;
   }
 
-  /// A request, of any slot, has come further.
-  void take(io_uring_cqe* done) {
-    auto& slot = *static_cast<Slot*>(io_uring_cqe_get_data(done));
-    const int count = done->res;
-    io_uring_cqe_seen(&ring_, done);
-    if (count > 0) slot.result.byte_count += count;
-    const bool is_interrupted = count == -EINTR || count == -EAGAIN;
-    const bool has_more = slot.result.byte_count < std::ssize(slot.request.memory);
-    if (has_more && (count > 0 || is_interrupted)) {
-      submit(slot);
-    } else {
-      end(slot, std::max(-count, 0));
+ private:
+  struct Slot {
+    PanelRequest request;
+    int64_t byte_count = 0;     ///< moved by the ring
+    bool is_under_way = false;  ///< in the ring
+  };
+
+  void take_until_done(const Slot& slot) {
+    io_uring_cqe* done = nullptr;
+    while (slot.is_under_way) {
+      if (io_uring_wait_cqe(&ring_, &done) != 0) continue;  // a signal: again
+      auto& any = *static_cast<Slot*>(io_uring_cqe_get_data(done));
+      any.byte_count = std::max(done->res, 0);
+      any.is_under_way = false;
+      io_uring_cqe_seen(&ring_, done);
     }
   }
-
-  // Most bytes of a request.
-  static constexpr size_t most_bytes = size_t{1} << 30;
 
   int descriptor_;
   io_uring ring_{};
   std::vector<Slot> slots_;
-  ThreadIo threads_;  // from the first refusal on
-  int refusal_ = 0;
+  bool is_refused_ = false;  // by io_uring_submit()
 };
 
+/// A kernel that cannot be asked which operations it has (5.1 to 5.5) does not have those of UringIo.
 std::string why_no_uring() {
   io_uring ring{};
   const int error = io_uring_queue_init(1, &ring, 0);
   if (error < 0) return fmt::format("the system refuses io_uring ({})", std::strerror(-error));
+  auto* const probe = io_uring_get_probe_ring(&ring);
   io_uring_queue_exit(&ring);
+  if (probe == nullptr) return "the system's io_uring is older than Linux 5.6";
+  io_uring_free_probe(probe);
   return {};
 }
 
@@ -208,13 +176,6 @@ const PanelIoRow& usual_panel_io() {
     return *find_panel_io(name);
   }
   return *std::ranges::find_if(table, [](const auto& row) { return row.why_unavailable().empty(); });
-}
-
-const PanelIoRow& fallback_panel_io() { return panel_io_table().back(); }
-
-std::string refusal_warning(int error) {
-  return fmt::format("--out-of-core: the system refuses requests of io_uring ({}); threads move the data",
-                     std::strerror(error));
 }
 
 // ---------------------------------------------------------------- rates

@@ -40,8 +40,6 @@ class PanelIo : public Interface {
   virtual void start(const PanelRequest& request) = 0;
   /// Waits for the request of a slot.
   virtual PanelResult wait(int slot) = 0;
-  /// The error (errno) with which the system has refused requests of this kind, so that fallback_panel_io() serves them; 0: none.
-  virtual int refusal() const { return 0; }
 };
 
 /// The setup of a reader.
@@ -65,10 +63,6 @@ std::span<const PanelIoRow> panel_io_table();
 const PanelIoRow* find_panel_io(std::string_view name);
 /// The one that the variable CG2D_READER names, else the first one that can serve here. Throws InputError where the variable names none.
 const PanelIoRow& usual_panel_io();
-/// The one that serves on every system.
-const PanelIoRow& fallback_panel_io();
-/// The line for users where a reader has met a refusal().
-std::string refusal_warning(int error);
 
 /// How panels are read: their size, and how many of them are under way.
 struct PanelReading {

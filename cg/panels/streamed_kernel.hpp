@@ -63,8 +63,6 @@ class StreamedKernel final : public kernels::SpmvKernel {
 
   const std::optional<RunError>& failure() const { return failure_; }
   const StreamFigures& figures() const { return figures_; }
-  /// PanelIo::refusal() of its reader.
-  int reader_refusal() const { return reader_->refusal(); }
   const PanelFile& file() const { return *file_; }
   const StreamMemory& memory() const { return memory_; }
 

@@ -76,7 +76,6 @@ class FileStore final : public PlaneStore {
   }
 
   bool is_direct() const override { return file_.is_direct(); }
-  int reader_refusal() const override { return reader_->refusal(); }
 
  private:
   int slot_of(int64_t number) const { return static_cast<int>(number % depth_); }

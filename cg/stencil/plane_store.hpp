@@ -46,8 +46,6 @@ class PlaneStore : public Interface {
   StoreFigures take_figures() { return std::exchange(figures_, {}); }
   /// Whether it goes past the system's cache to a device.
   virtual bool is_direct() const { return false; }
-  /// PanelIo::refusal() of its reader.
-  virtual int reader_refusal() const { return 0; }
 
  protected:
   /// A pass begins.

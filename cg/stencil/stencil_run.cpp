@@ -60,10 +60,6 @@ class StencilRun {
     method_->make_ready(share_, size_, group_);
     write_start_values();
     make_passes();
-    if (const auto error = group_.maximum(int64_t{store_->reader_refusal()}); error != 0) {
-      report_.reader = fallback_panel_io().name;
-      progress_.warn(refusal_warning(static_cast<int>(error)));
-    }
     check_result();
     mine_.plane_count = method_->slab().size();
     mine_.peak_bytes = peak_resident_bytes();

@@ -80,14 +80,14 @@ bool take_matrix(const std::string& path, const LocatedHeader& located) {
 
 using Values = std::map<int64_t, uint64_t>;
 
-std::optional<LineFault> read_values(const std::string& path, const LocatedHeader& located,
+std::optional<TextFault> read_values(const std::string& path, const LocatedHeader& located,
                                      const comm::IndexRange& lines, Values& values) {
   auto fault = parse_vector_lines(path, located, lines, [&](int64_t index, double value) {
     const auto& header = located.header;
     promise(index >= 0 && index < header.row_count * header.column_count, "values are within the vectors");
     values[index] = std::bit_cast<uint64_t>(value);
   });
-  if (fault) promise_one_line(fault->message);
+  if (fault) promise_one_line(fault->what());
   return fault;
 }
 

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "cg/base/errors.hpp"
 #include "cg/library/cg2d.h"
 #include "cg/library/version.hpp"
 #include "support/common_folder.hpp"
@@ -36,6 +37,17 @@ namespace cg2d::c_interface_test {
 namespace {
 
 using test::group;
+
+static_assert(CG2D_USAGE == static_cast<int>(ExitCode::usage));
+static_assert(CG2D_BAD_DATA == static_cast<int>(ExitCode::bad_data));
+static_assert(CG2D_UNAVAILABLE == static_cast<int>(ExitCode::unavailable));
+static_assert(CG2D_INTERNAL == static_cast<int>(ExitCode::internal));
+static_assert(CG2D_MEMORY == static_cast<int>(ExitCode::memory));
+static_assert(CG2D_CANNOT_CREATE == static_cast<int>(ExitCode::cannot_create));
+static_assert(CG2D_CANNOT_WRITE == static_cast<int>(ExitCode::cannot_write));
+static_assert(CG2D_NOT_POSITIVE_DEFINITE == static_cast<int>(ExitCode::not_positive_definite));
+static_assert(CG2D_NOT_CONVERGED == static_cast<int>(ExitCode::not_converged));
+static_assert(CG2D_NOT_FINITE == static_cast<int>(ExitCode::not_finite));
 
 constexpr int64_t order = 200;
 

@@ -74,6 +74,19 @@ TEST(EntryStoreTest, EntriesThatComeSeveralTimesAreSummed) {
   EXPECT_EQ(store.value_at(3, row_length), std::nullopt);
 }
 
+TEST(EntryStoreTest, RowsAreInOrderWhateverTheOriginsOfTheirEntries) {
+  for (const int rank_count : {1, 2, 5, 40}) {
+    EntryStore store(RowShares(int64_t{1000} * rank_count, rank_count), rank_count - 1);
+    for (int k = 0; k < 100; ++k) {
+      const int32_t column = k * 37 % 100;
+      for (auto row = store.rows().begin; row < store.rows().end; ++row)
+        store.add(row, column, value_of(row, column), store.origin_of(k % rank_count));
+    }
+    store.seal();
+    expect_ordered(store, 100 * store.rows().size());
+  }
+}
+
 constexpr int64_t jumping_order = 200'000;
 constexpr int64_t jumping_entry_count = 4'000'000;
 
@@ -133,21 +146,6 @@ TEST(EntryStoreTest, AnyPageThatTheDeviceLosesIsNoticed) {
       EXPECT_NE(error, "no error") << "page " << k << ", " << is_sealed;
     }
   }
-}
-
-TEST(EntryStoreTest, BucketsThatHaveGrownTogetherAreGivenBackOneByOne) {
-  constexpr int64_t entry_count = jumping_entry_count;
-  EntryStore store(RowShares(jumping_order, 1), 0);
-  add_jumping_entries(store);
-  store.seal();
-  expect_ordered(store, entry_count);
-  const auto bytes_before = resident_bytes();
-  for (size_t bucket = 0; bucket < store.bucket_count() / 2; ++bucket) store.drop(bucket);
-  constexpr int64_t half = 14 * entry_count / 2;
-  EXPECT_LT(resident_bytes(), bytes_before - half + half / 4) << "half of the memory is back";
-  EXPECT_GT(entry_count_of(store), entry_count / 3);
-  for (size_t bucket = 0; bucket < store.bucket_count(); ++bucket) store.drop(bucket);
-  EXPECT_EQ(entry_count_of(store), 0);
 }
 
 }  // namespace

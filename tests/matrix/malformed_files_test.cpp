@@ -278,32 +278,6 @@ TEST_F(MalformedFilesTest, TheFirstOfTwoFaultsIsReported) {
   EXPECT_EQ(message_of_reading(), path_ + R"(:13: found "8", expected a column (1 to 3))");
 }
 
-/// Files of other programs: what they are, and what to do.
-TEST_F(MalformedFilesTest, OtherFormatsAreNamed) {
-  using namespace std::string_literals;
-  const auto expected =
-      ", expected a Matrix Market file, which mmwrite writes (in Python: scipy.io.mmwrite); unpack an archive first"s;
-  auto tar = "bcsstk01/bcsstk01.mtx"s;
-  tar.resize(257, '\0');
-  tar +=
-      "ustar\0"
-      "00"s;
-  tar.resize(512, '\0');
-  tar += general + "1 1 1\n1 1 1\n";
-  for (const auto& [content, name] :
-       {std::pair("MATLAB 5.0 MAT-file, Platform: GLNXA64\n"s, "a MATLAB file"),
-        std::pair("\x89HDF\r\n\x1a\n"s, "an HDF5 file"),
-        std::pair("\0\x12\x7b\x50\0\0\0\x02"s, "a binary matrix of PETSc"), std::pair(tar, "a tar archive"),
-        std::pair(test::gzip(tar), "a tar archive"), std::pair("PK\x03\x04\x14\0"s, "a zip archive"),
-        std::pair("\xfd"
-                  "7zXZ\0\n"s,
-                  "an xz file"),
-        std::pair("BZh91AY&SY\n"s, "a bzip2 file")}) {
-    write(content);
-    EXPECT_EQ(message_of_reading(), path_ + ": found " + name + expected);
-  }
-}
-
 TEST_F(MalformedFilesTest, WhatIsNoFile) {
   EXPECT_EQ(message_of_reading(), path_ + ": no such file");
   if (group().rank() == 0) std::filesystem::create_directory(path_);

@@ -138,6 +138,18 @@ TEST(StoredMatrixTest, RowsLongerThanAMessageAndAChunkComeWhole) {
   for (const auto& grid : comm::factorizations(group().size())) expect_even_block(*matrix, grid, reference);
 }
 
+TEST(WordRoundsTest, ARankWhoseWordsAreItsOwnDoesNotKeepOthersWaiting) {
+  const int target = group().rank() + 1 == group().size() ? 0 : group().rank();
+  bool has_received = false;
+  WordRounds rounds(group(), [&](WordRounds::Words /*words*/, int sender) {
+    has_received = has_received || sender != group().rank();
+  });
+  const auto rank_count = static_cast<size_t>(group().size());
+  for (size_t k = 0; k < round_words(rank_count) * rank_count; ++k) rounds.to(target, 1).push_back(k);
+  EXPECT_EQ(has_received, group().rank() == 0 && rank_count > 1) << "before the end";
+  rounds.finish();
+}
+
 TEST(StoredMatrixTest, ADeviceWithoutRoomIsToldOnEveryRankInTheEnd) {
   constexpr int64_t n = 4000;
   const test::TemporaryFolder folder;

@@ -32,7 +32,7 @@ constexpr comm::IndexRange all_planes{.begin = 0, .end = plane_count};
 /// Everything has been moved when start() returns: what is read into a plane in use is there at once.
 class EagerIo final : public PanelIo {
  public:
-  explicit EagerIo(const PanelIoSetup& setup) : inner_(fallback_panel_io().make(setup)) {}
+  explicit EagerIo(const PanelIoSetup& setup) : inner_(find_panel_io("threads")->make(setup)) {}
 
   void start(const PanelRequest& request) override {
     inner_->start(request);

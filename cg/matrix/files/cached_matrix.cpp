@@ -31,12 +31,10 @@ class SharedOutput {
       path_ = output_target(path_);
       std::error_code unknown;
       const auto status = std::filesystem::status(path_, unknown);
-      if (is_directory(status)) refuse("it is a directory; name a file");
-      if (exists(status) && !is_regular_file(status)) refuse("it is a pipe or a device; name a file");
-      if (!can_be_replaced(path_))
+      if ((exists(status) && !is_regular_file(status)) || !can_be_replaced(path_))
         refuse(
-            "it cannot be replaced (a mount point, or another user's file in a folder with the sticky bit); "
-            "name another file");
+            "it cannot be replaced (a folder, a pipe, a device, a mount point, or another user's file in a "
+            "folder with the sticky bit); name another file");
       file_.emplace(path_, FileNaming::temporary_at_once);
       if (!file_->is_open()) cannot_create(path_);
       temporary_name = file_->temporary_name();
@@ -75,7 +73,7 @@ class SharedOutput {
       all.assign(shares_.size(), crc32c_of_zeros(CacheLayout::chunk_bytes));
       all.back() = crc32c_of_zeros(layout_.chunk_size(layout_.chunk_count - 1));
     }
-    WordRounds rounds(group, [&](WordRounds::Words words) {
+    WordRounds rounds(group, [&](WordRounds::Words words, int /*sender*/) {
       for (const auto word : words)
         all[static_cast<size_t>(high_of(word))] ^= static_cast<uint32_t>(low_of(word));
     });

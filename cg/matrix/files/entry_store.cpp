@@ -6,7 +6,8 @@
 namespace cg2d {
 namespace {
 
-/// Buckets of 4096 rows, which a cache holds while they are put in order; smaller where there would be too few of them for the ranks.
+/// Buckets of 4096 rows, which a cache holds while they are put in order, and whose numbers leave 4 of 16 bits for the origin; smaller where there
+/// would be too few of them for the ranks.
 int shift_for(int64_t order, int rank_count) {
   constexpr int largest_shift = 12;
   constexpr int64_t buckets_per_rank = 16;
@@ -23,7 +24,11 @@ RowShares::RowShares(int64_t order, int rank_count)
 }
 
 EntryStore::EntryStore(const RowShares& shares, int rank, std::unique_ptr<ScratchChunks> scratch)
-    : shares_(shares), numbers_(shares.buckets_of(rank)), scratch_(std::move(scratch)) {
+    : shares_(shares),
+      origin_bits_(
+          std::min(4, static_cast<int>(std::bit_width(static_cast<unsigned>(shares.rank_count() - 1))))),
+      numbers_(shares.buckets_of(rank)),
+      scratch_(std::move(scratch)) {
   for (auto number = numbers_.begin; number < numbers_.end; ++number)
     buckets_.push_back({.first_row = number * shares.rows_per_bucket()});
 }
@@ -59,8 +64,8 @@ void EntryStore::open_chunk(Bucket& bucket) {
   bucket.fill = 0;
 }
 
-/// Counting sort by row, then each row that is not in order by column and value: the sum of entries of a place must not depend on how many
-/// ranks have read the file. A bucket's entries go back into its own chunks.
+/// Counting sort by row and origin, then each row that is not in order by column and value: the sum of entries of a place must not depend on how
+/// many ranks have read the file. A bucket's entries go back into its own chunks.
 void EntryStore::seal() {
   struct Entry {
     int32_t column;
@@ -69,62 +74,65 @@ void EntryStore::seal() {
       return column != other.column ? column < other.column : value < other.value;
     }
   };
-  std::vector<size_t> row_ends(static_cast<size_t>(shares_.rows_per_bucket()));
+  const auto row_count = static_cast<size_t>(shares_.rows_per_bucket());
+  std::vector<size_t> ends(row_count << origin_bits_);  // of the entries of each row from each origin
   std::vector<Entry> entries;
   for (auto& bucket : buckets_) {
     put_open_chunk(bucket);
-    std::ranges::fill(row_ends, size_t{0});
+    std::ranges::fill(ends, size_t{0});
     for_each_chunk(bucket, [&](const Chunk& chunk, size_t count) {
-      for (size_t k = 0; k < count; ++k) ++row_ends[chunk.rows[k]];
+      for (size_t k = 0; k < count; ++k) ++ends[chunk.rows[k]];
     });
-    entries.resize(std::accumulate(row_ends.begin(), row_ends.end(), size_t{0}));
-    std::exclusive_scan(row_ends.begin(), row_ends.end(), row_ends.begin(), size_t{0});
+    entries.resize(bucket.entry_count());
+    std::exclusive_scan(ends.begin(), ends.end(), ends.begin(), size_t{0});
     for_each_chunk(bucket, [&](const Chunk& chunk, size_t count) {
       for (size_t k = 0; k < count; ++k)
-        entries[row_ends[chunk.rows[k]]++] = {.column = chunk.columns[k], .value = chunk.values[k]};
+        entries[ends[chunk.rows[k]]++] = {.column = chunk.columns[k], .value = chunk.values[k]};
     });
     free_chunks_.insert(free_chunks_.end(), bucket.chunks.rbegin(), bucket.chunks.rend());
     bucket.chunks.clear();
     bucket.fill = capacity;
     auto* entry = entries.data();
-    for (size_t row = 0; row < row_ends.size(); ++row) {
-      auto* const end = entries.data() + row_ends[row];
+    for (size_t row = 0; row < row_count; ++row) {
+      auto* const end = entries.data() + ends[((row + 1) << origin_bits_) - 1];
+      auto* kept_end = end;
       const auto falls = [](const Entry& left, const Entry& right) { return left.column >= right.column; };
-      if (std::adjacent_find(entry, end, falls) != end) std::sort(entry, end);
-      while (entry != end) {
-        const auto column = entry->column;
-        double sum = entry->value;
-        for (++entry; entry != end && entry->column == column; ++entry) sum += entry->value;
-        append(bucket, row, column, sum);
+      if (std::adjacent_find(entry, end, falls) != end) {
+        std::sort(entry, end);
+        kept_end = entry + 1;
+        for (const auto* next = entry + 1; next != end; ++next) {
+          if (next->column == kept_end[-1].column) {
+            kept_end[-1].value += next->value;
+          } else {
+            *kept_end++ = *next;
+          }
+        }
       }
+      while (entry != kept_end) {
+        if (bucket.fill == capacity) open_chunk(bucket);
+        Chunk& chunk = *bucket.open;
+        const auto first = bucket.fill;
+        bucket.fill = std::min(capacity, first + static_cast<size_t>(kept_end - entry));
+        for (auto k = first; k < bucket.fill; ++k, ++entry) {
+          chunk.values[k] = entry->value;
+          chunk.columns[k] = entry->column;
+          chunk.rows[k] = static_cast<uint16_t>(row);
+        }
+      }
+      entry = end;
     }
     put_open_chunk(bucket);
   }
-  give_back(free_chunks_);
   if (!scratch_) return;
   in_memory_.clear();
   slabs_.clear();
-}
-
-void EntryStore::give_back(std::span<const size_t> chunks) {
-  if (scratch_) return;
-  for (const auto number : chunks) {
-    const auto place = number % chunks_per_slab;
-    slabs_[number / chunks_per_slab].drop(place, place + 1);
-  }
-}
-
-void EntryStore::drop(size_t bucket_number) {
-  auto& chunks = buckets_[bucket_number].chunks;
-  give_back(chunks);
-  chunks.clear();
 }
 
 std::optional<double> EntryStore::value_at(int64_t row, int32_t column) const {
   const Bucket& bucket = buckets_[place_of(row)];
   const auto wanted = std::pair(static_cast<uint16_t>(row - bucket.first_row), column);
   size_t begin = 0;
-  size_t end = bucket.chunks.empty() ? 0 : (bucket.chunks.size() - 1) * capacity + bucket.fill;
+  size_t end = bucket.entry_count();
   while (begin < end) {
     const size_t middle = begin + (end - begin) / 2;
     const auto number = bucket.chunks[middle / capacity];

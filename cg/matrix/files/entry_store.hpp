@@ -66,10 +66,20 @@ class EntryStore {
   /// This rank's.
   comm::IndexRange rows() const { return shares_.rows_of(numbers_); }
 
+  /// The origin of entries that a rank sends; ranks that follow each other share one where there are more than 16. Each rank reads its own part
+  /// of a file: where the entries of a row lie together by origin, the rows of an ordered file are in order, however messages have come in between.
+  uint16_t origin_of(int rank) const {
+    return static_cast<uint16_t>((int64_t{rank} << origin_bits_) / shares_.rank_count());
+  }
   /// row: one of this rank's.
-  void add(int64_t row, int32_t column, double value) {
+  void add(int64_t row, int32_t column, double value, uint16_t origin = 0) {
     Bucket& bucket = buckets_[place_of(row)];
-    append(bucket, static_cast<size_t>(row - bucket.first_row), column, value);
+    if (bucket.fill == capacity) open_chunk(bucket);
+    bucket.open->values[bucket.fill] = value;
+    bucket.open->columns[bucket.fill] = column;
+    bucket.open->rows[bucket.fill] =
+        static_cast<uint16_t>(((row - bucket.first_row) << origin_bits_) | origin);
+    ++bucket.fill;
   }
 
   /// Rows in rising order, columns in rising order within each, every place once. Cost: two passes over the
@@ -90,8 +100,6 @@ class EntryStore {
   void for_each_part(Visit&& visit) const {
     for (size_t bucket = 0; bucket < buckets_.size(); ++bucket) for_each_part(bucket, visit);
   }
-  /// Empties a bucket, and gives its memory back to the system.
-  void drop(size_t bucket);
   /// The value at a place of a sealed row of this rank; empty where there is no entry. Cost: a search.
   std::optional<double> value_at(int64_t row, int32_t column) const;
 
@@ -101,7 +109,7 @@ class EntryStore {
   struct Chunk {
     std::array<double, capacity> values;
     std::array<int32_t, capacity> columns;
-    std::array<uint16_t, capacity> rows;  // relative to the bucket
+    std::array<uint16_t, capacity> rows;  // within the bucket; the origin in the last bits until seal()
     std::array<uint64_t, 2> unused;
   };
   static_assert(sizeof(Chunk) == ScratchChunks::chunk_bytes);
@@ -113,22 +121,15 @@ class EntryStore {
     Chunk* open = nullptr;         // the last chunk, in memory, until seal()
     size_t fill = capacity;        // entries in it; without a chunk it counts as full
     std::vector<size_t> chunks{};  // their numbers, in memory or in the scratch file
+
+    size_t entry_count() const { return chunks.empty() ? 0 : (chunks.size() - 1) * capacity + fill; }
   };
 
   /// The number of a row's bucket among this rank's.
   size_t place_of(int64_t row) const { return static_cast<size_t>(shares_.bucket_of(row) - numbers_.begin); }
-  void append(Bucket& bucket, size_t row, int32_t column, double value) {
-    if (bucket.fill == capacity) open_chunk(bucket);
-    bucket.open->values[bucket.fill] = value;
-    bucket.open->columns[bucket.fill] = column;
-    bucket.open->rows[bucket.fill] = static_cast<uint16_t>(row);
-    ++bucket.fill;
-  }
   void open_chunk(Bucket& bucket);
   void put_open_chunk(const Bucket& bucket);
   size_t add_to_memory();
-  /// To the system, in memory: huge pages are split by this.
-  void give_back(std::span<const size_t> chunks);
   /// Calls visit(chunk, number of its entries) for the chunks of a bucket, none of which is open.
   template <typename Visit>
   void for_each_chunk(const Bucket& bucket, const Visit& visit) const {
@@ -142,6 +143,7 @@ class EntryStore {
   }
 
   RowShares shares_;
+  int origin_bits_;
   comm::IndexRange numbers_;  // of this rank's buckets
   std::vector<Bucket> buckets_;
   std::unique_ptr<ScratchChunks> scratch_;  // nullptr: chunks stay in memory

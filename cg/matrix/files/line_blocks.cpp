@@ -125,30 +125,6 @@ class ZstdStream final : public ByteSource::Stream {
   bool is_between_frames_ = false;
 };
 
-/// Names the format of a file that is no Matrix Market file; empty where that is not known.
-std::string_view foreign_format(std::string_view begin) {
-  constexpr size_t tar_mark_at = 257;  // POSIX.1, ustar header
-  struct Mark {
-    size_t place;
-    std::string_view bytes;
-    std::string_view name;
-  };
-  using namespace std::string_view_literals;
-  constexpr std::array marks{Mark{0, "MATLAB "sv, "a MATLAB file"},
-                             Mark{0, "\x89HDF\r\n"sv, "an HDF5 file"},
-                             Mark{0, "\x93NUMPY"sv, "a NumPy file"},
-                             Mark{0, "\x00\x12\x7b\x50"sv, "a binary matrix of PETSc"},
-                             Mark{tar_mark_at, "ustar"sv, "a tar archive"},
-                             Mark{0, "PK\x03\x04"sv, "a zip archive"},
-                             Mark{0, "7z\xbc\xaf"sv, "a 7z archive"},
-                             Mark{0, "\xfd\x37zXZ"sv, "an xz file"},
-                             Mark{0, "BZh"sv, "a bzip2 file"}};
-  const auto found = std::ranges::find_if(marks, [&](const Mark& mark) {
-    return begin.size() > mark.place && begin.substr(mark.place).starts_with(mark.bytes);
-  });
-  return found == marks.end() ? std::string_view() : found->name;
-}
-
 }  // namespace
 
 ByteSource::ByteSource(const std::string& path) : file_(path) {
@@ -250,15 +226,6 @@ LocatedHeader read_market_header(const std::string& path) {
     });
     if (!is_complete) throw parser.end_fault();
   } catch (const TextFault& fault) {
-    if (located.line_count == 0) {
-      std::string begin(1024, '\0');
-      begin.resize(ByteSource(path).read(begin));
-      if (const auto foreign = foreign_format(begin); !foreign.empty())
-        throw FileError(path,
-                        "found {}, expected a Matrix Market file, which mmwrite writes (in Python: "
-                        "scipy.io.mmwrite); unpack an archive first",
-                        foreign);
-    }
     throw FileError(path, located.line_count + 1, fault.what());
   }
   located.header = parser.header;

@@ -105,17 +105,11 @@ LocatedHeader read_market_header(const std::string& path);
 /// Throws FileError.
 int64_t line_number_at(const std::string& path, int64_t offset);
 
-/// A line that breaks the rules, counted from 1.
-struct LineFault {
-  int64_t line = 0;
-  std::string message{};
-};
-
 /// Goes through all lines of a file in array or coordinate form, and parses some: calls put(index, value) for each of the values `parsed`, of those
 /// that the header announces, and for its mirror image in a symmetric file; the index counts the columns of the file one after the other. Returns the first
-/// fault; a file with more or fewer lines than announced has one. Throws FileError.
+/// fault, whose offset() is the number of its line, counted from 1; a file with more or fewer lines than announced has one. Throws FileError.
 template <typename Put>
-std::optional<LineFault> parse_vector_lines(const std::string& path, const LocatedHeader& located,
+std::optional<TextFault> parse_vector_lines(const std::string& path, const LocatedHeader& located,
                                             const comm::IndexRange& parsed, const Put& put) {
   const auto& header = located.header;
   const bool is_array = header.form == MarketForm::array;
@@ -151,7 +145,7 @@ std::optional<LineFault> parse_vector_lines(const std::string& path, const Locat
       throw TextFault(0, fmt::format("found the end of the file after {}, expected the {} that are announced",
                                      format_count(value_count, "value"), header.line_count));
   } catch (const TextFault& fault) {
-    return LineFault{.line = line_number, .message = fault.what()};
+    return TextFault(line_number, fault.what());
   }
   return std::nullopt;
 }

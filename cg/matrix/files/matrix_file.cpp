@@ -9,16 +9,8 @@
 namespace cg2d {
 namespace {
 
-constexpr int64_t nowhere = std::numeric_limits<int64_t>::max();
-
 /// The name of a file without its folders, if any (npos + 1 is 0).
 std::string name_of(const std::string& path) { return path.substr(path.rfind('/') + 1); }
-
-/// The entries in so many lines, with those that symmetry adds.
-int64_t with_mirrored(const MarketHeader& header, int64_t line_count) {
-  if (header.symmetry == MarketSymmetry::general) return line_count;
-  return line_count + std::max<int64_t>(line_count - header.row_count, 0);  // the diagonal has no mirror
-}
 
 std::string entries_text(int64_t count) { return count == 1 ? "1 entry" : fmt::format("{} entries", count); }
 
@@ -71,13 +63,14 @@ struct MarketReading {
     // Those that are announced, but no more than the bytes of the file can hold; 0 where these are not known. A file may announce anything.
     constexpr int64_t shortest_line = 4;  // "1 1" and its end
     const auto size = std::max<int64_t>(ByteSource(options.path).size(), 0);
-    const auto entries = with_mirrored(header, std::min(header.line_count, size / shortest_line));
-    // The halves of each entry, at both of its places, until they are in order.
-    const auto half_count = options.symmetrize_tolerance ? 2 * entries : 0;
+    auto entries = std::min(header.line_count, size / shortest_line);
+    if (header.symmetry == MarketSymmetry::symmetric)
+      entries += std::max<int64_t>(entries - order, 0);  // the diagonal has no mirror
+    // Each entry, and its halves at both of its places.
+    const auto stored_count = options.symmetrize_tolerance ? 3 * entries : entries;
     if (options.scratch_folder.empty()) {
       auto expected = expected_matrix(order, entries, group.size());
-      if (half_count > 0)
-        expected.making_bytes = expected_matrix(order, half_count, group.size()).making_bytes;
+      expected.making_bytes = expected_matrix(order, stored_count, group.size()).making_bytes;
       return require_memory(options.check_memory, options.path, expected, group);
     }
     const auto open_bytes = EntryStore::open_bytes(RowShares(order, group.size()));
@@ -86,8 +79,7 @@ struct MarketReading {
                     .entry_count = entries,
                     .making_bytes = stored_bytes(order, 0) + open_bytes * group.size()},
                    group);
-    require_room("--scratch", options.scratch_folder,
-                 stored_entry_bytes * (entries + half_count) / group.size(),
+    require_room("--scratch", options.scratch_folder, stored_entry_bytes * stored_count / group.size(),
                  comm::make_node_map(group, 0).node_of(group.rank()), group);
   }
 
@@ -154,18 +146,15 @@ struct MarketReading {
 
   /// Throws the first fault of the file, whichever rank has met it.
   void require_complete() {
-    const auto own_offset = fault ? fault->offset() : nowhere;
-    const auto offset = group.minimum(own_offset);
     entry_count = group.sum(entry_count);
-    if (offset == nowhere && entry_count == header.line_count) return;
-    const auto messages = group.gather_all(own_offset == offset && fault ? fault->what() : std::string());
+    auto first = first_fault(fault, group);
+    if (!first && entry_count != header.line_count)
+      first.emplace(LineBlocks::end_of_file,
+                    fmt::format("found the end of the file after {}, expected the {} that are announced",
+                                entries_text(entry_count), header.line_count));
     agree_on(group, [&] {
-      if (group.rank() != 0) return;
-      const auto line = line_number_at(options.path, offset);
-      if (offset != nowhere) throw FileError(options.path, line, *std::ranges::max_element(messages));
-      throw FileError(options.path, line,
-                      "found the end of the file after {}, expected the {} that are announced",
-                      entries_text(entry_count), header.line_count);
+      if (first && group.rank() == 0)
+        throw FileError(options.path, line_number_at(options.path, first->offset()), first->what());
     });
   }
 
@@ -286,12 +275,10 @@ std::unique_ptr<SystemMatrix> open_binary_matrix(const std::string& path, std::s
                                                  comm::RankGroup& group) {
   agree_on(group, [&] {
     if (is_cache_file(path)) return;
-    const auto header = read_market_header(path).header;
-    const auto bytes = stored_bytes(header.row_count, with_mirrored(header, header.line_count));
     throw InputError(
-        "{} needs the binary form of {}: make it by cg2d convert, which takes {} of memory on all ranks "
-        "together and 64 MB on each, or that much of a device with --scratch DIR",
-        wanted_by, path, format_bytes(bytes));
+        "{} needs the binary form of {}: make it by cg2d convert, which takes 14 bytes of memory for each "
+        "entry, or of a device with --scratch DIR",
+        wanted_by, path);
   });
   return open_cache({.path = path}, name_of(path), group);
 }

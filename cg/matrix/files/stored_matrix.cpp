@@ -17,12 +17,12 @@ namespace cg2d {
 EntryCollector::EntryCollector(int64_t order, comm::RankGroup& group, std::unique_ptr<ScratchChunks> scratch)
     : agreement_(group),
       store_(RowShares(order, group.size()), group.rank(), std::move(scratch)),
-      rounds_(group, [this](WordRounds::Words words) {
+      rounds_(group, [this](WordRounds::Words words, int sender) {
         // A rank that has no more room goes on without it: the others wait for it to take what they send.
-        agreement_.attempt([&] {
+        agreement_.attempt([&, origin = store_.origin_of(sender)] {
           for (size_t k = 0; k < words.size(); k += 2)
             store_.add(high_of(words[k]), static_cast<int32_t>(low_of(words[k])),
-                       std::bit_cast<double>(words[k + 1]));
+                       std::bit_cast<double>(words[k + 1]), origin);
         });
       }) {}
 
@@ -136,14 +136,14 @@ void place_part(const RowPart& part, int32_t first_column, kernels::CsrBlock& bl
 /// In two rounds: lengths of the block's rows, so that the block is allocated as it is, then their entries, each to its place. Those of a row come from one
 /// rank, in their order.
 kernels::CsrBlock block_of_rows(const EntryStore& store, const comm::BlockLayout& layout,
-                                comm::RankGroup& group, EntryStore* dropped) {
+                                comm::RankGroup& group) {
   const auto columns = layout.columns_of(group.rank());
   const auto first_column = static_cast<int32_t>(columns.begin);
   auto block = kernels::CsrBlock::with_room(layout.rows_of(group.rank()).size(), columns.size());
   const auto starts = block.row_starts.span();
   Agreement agreement(group);
   {
-    WordRounds lengths(group, [&](WordRounds::Words words) {
+    WordRounds lengths(group, [&](WordRounds::Words words, int /*sender*/) {
       for (const auto word : words) starts[static_cast<size_t>(high_of(word)) + 1] += low_of(word);
     });
     agreement.attempt([&] {
@@ -157,7 +157,7 @@ kernels::CsrBlock block_of_rows(const EntryStore& store, const comm::BlockLayout
     agreement.reach();
   }
   block.make_room_by_lengths();
-  WordRounds entries(group, [&](WordRounds::Words words) {
+  WordRounds entries(group, [&](WordRounds::Words words, int /*sender*/) {
     while (!words.empty()) {
       const auto part = part_of(words.data());
       place_part(part, first_column, block);
@@ -165,18 +165,16 @@ kernels::CsrBlock block_of_rows(const EntryStore& store, const comm::BlockLayout
     }
   });
   agreement.attempt([&] {
-    for (size_t bucket = 0; bucket < store.bucket_count(); ++bucket) {
-      store.for_each_part(bucket, [&](const RowPart& of_row) {
-        for_each_block_part(layout, of_row, [&](int owner, const RowPart& part) {
-          if (owner == group.rank()) {
-            place_part(part, first_column, block);
-          } else {
-            append_part(part, entries.to(owner, word_count_of(part)));
-          }
-        });
+    store.for_each_part([&](const RowPart& of_row) {
+      for_each_block_part(layout, of_row, [&](int owner, const RowPart& part) {
+        if (owner == group.rank()) {
+          place_part(part, first_column, block);
+          entries.count_own(word_count_of(part));
+        } else {
+          append_part(part, entries.to(owner, word_count_of(part)));
+        }
       });
-      if (dropped != nullptr) dropped->drop(bucket);
-    }
+    });
   });
   entries.finish();
   agreement.reach();
@@ -203,7 +201,8 @@ SourceFacts StoredMatrix::build_strips(const comm::BlockLayout& layout, comm::Ra
 }
 
 kernels::CsrBlock StoredMatrix::take(const comm::BlockLayout& layout, comm::RankGroup& group) {
-  return block_of_rows(store_, layout, group, &store_);
+  const auto store = std::move(store_);
+  return block_of_rows(store, layout, group);
 }
 
 // ---------------------------------------------------------------- symmetry
@@ -285,7 +284,7 @@ StoredMatrix::Asymmetry StoredMatrix::find_asymmetry(std::optional<double> toler
         {.first = !tolerance || pair.difference > *tolerance ? pair : Asymmetry::Pair{}, .largest = pair});
   };
   Agreement agreement(group);
-  WordRounds rounds(group, [&](WordRounds::Words words) {
+  WordRounds rounds(group, [&](WordRounds::Words words, int /*sender*/) {
     agreement.attempt([&] {
       for (; !words.empty(); words = words.subspan(word_count))
         compare(high_of(words[0]), low_of(words[0]), std::bit_cast<double>(words[1]),
@@ -316,8 +315,7 @@ void StoredMatrix::require_symmetric(comm::RankGroup& group) const {
                  facts_.key.name, found.first.values_text(), found.way_on_text());
 }
 
-/// The means are (A + A^T) / 2, with the same bits whatever the number of ranks; values below 4.5e-308 may lose their last bit. The rows of A are
-/// given back meanwhile.
+/// The means are (A + A^T) / 2, with the same bits whatever the number of ranks; values below 4.5e-308 may lose their last bit.
 void StoredMatrix::symmetrize(double tolerance, std::unique_ptr<ScratchChunks> scratch,
                               comm::RankGroup& group) {
   symmetrization_ = Symmetrization{.tolerance = tolerance};
@@ -340,16 +338,13 @@ void StoredMatrix::symmetrize(double tolerance, std::unique_ptr<ScratchChunks> s
                      .column = largest.column};
   EntryCollector collector(order(), group, std::move(scratch));
   collector.attempt([&] {
-    for (size_t bucket = 0; bucket < store_.bucket_count(); ++bucket) {
-      store_.for_each_part(bucket, [&](const RowPart& part) {
-        for (size_t k = 0; k < part.columns.size(); ++k) {
-          const double half = 0.5 * part.values[k];  // the sum of two halves does not overflow
-          collector.add(part.row, part.columns[k], half);
-          collector.add(part.columns[k], part.row, half);
-        }
-      });
-      store_.drop(bucket);
-    }
+    store_.for_each_part([&](const RowPart& part) {
+      for (size_t k = 0; k < part.columns.size(); ++k) {
+        const double half = 0.5 * part.values[k];  // the sum of two halves does not overflow
+        collector.add(part.row, part.columns[k], half);
+        collector.add(part.columns[k], part.row, half);
+      }
+    });
   });
   store_ = collector.finish();
   survey(facts_.key.name, store_.rows(), group);

@@ -53,10 +53,10 @@ int64_t stored_bytes(int64_t order, int64_t entry_count);
 void require_memory(const MemoryCheck& check, const std::string& name, const ExpectedMatrix& matrix,
                     comm::RankGroup& group);
 
-/// This rank's block of a layout, from the sealed rows of all ranks. dropped: the same store, whose buckets go when their entries have left; nullptr:
-/// they stay. Collective. Throws what a store throws, on every rank; MpiError, std::bad_alloc.
+/// This rank's block of a layout, from the sealed rows of all ranks. Collective. Throws what a store throws, on every rank; MpiError,
+/// std::bad_alloc.
 kernels::CsrBlock block_of_rows(const EntryStore& store, const comm::BlockLayout& layout,
-                                comm::RankGroup& group, EntryStore* dropped = nullptr);
+                                comm::RankGroup& group);
 
 /// A matrix whose sealed rows the ranks hold. Holds no reference to the group. Making it is collective.
 class StoredMatrix final : public SystemMatrix {
@@ -70,7 +70,7 @@ class StoredMatrix final : public SystemMatrix {
   /// The whole block as one.
   SourceFacts build_strips(const comm::BlockLayout& layout, comm::RankGroup& group, int thread_count,
                            const Strips& strips, const StripSink& sink) const override;
-  /// The rows are given back to the system while the block grows.
+  /// The rows are gone when the block is there.
   [[nodiscard]] kernels::CsrBlock take(const comm::BlockLayout& layout, comm::RankGroup& group) override;
   /// Puts the mean of both in place of each pair of mirrored entries, where their difference is at most so large a part of
   /// sqrt(|a_ii a_jj|); a missing one is 0. To be called before blocks are made. scratch: as EntryStore takes it. Collective. Cost: nothing

@@ -10,6 +10,7 @@
 #include "cg/base/errors.hpp"
 #include "cg/base/storage/crc32c.hpp"
 #include "cg/base/storage/open_file.hpp"
+#include "cg/matrix/files/market_text.hpp"
 #include "cg/matrix/files/word_rounds.hpp"
 
 namespace cg2d {
@@ -171,6 +172,15 @@ std::vector<int64_t> SystemMatrix::balanced_piece_starts(std::span<const double>
 
 uint64_t sum_of_words(comm::RankGroup& group, uint64_t word) {
   return static_cast<uint64_t>(group.sum(static_cast<int64_t>(word)));
+}
+
+std::optional<TextFault> first_fault(const std::optional<TextFault>& own, comm::RankGroup& group) {
+  constexpr int64_t nowhere = std::numeric_limits<int64_t>::max();
+  const auto own_offset = own ? own->offset() : nowhere;
+  const auto offset = group.minimum(own_offset);
+  if (offset == nowhere) return std::nullopt;
+  const auto messages = group.gather_all(own_offset == offset ? own->what() : std::string());
+  return TextFault(offset, *std::ranges::max_element(messages));
 }
 
 void require_same_file(const std::string& path, comm::RankGroup& group) {

@@ -9,6 +9,8 @@
 
 namespace cg2d {
 
+class TextFault;
+
 /// The distance between the triangles of a matrix before each pair of mirrored entries became their mean.
 struct Symmetrization {
   double tolerance = 0.0;
@@ -112,6 +114,9 @@ MatrixFacts facts_of_rows(MatrixKey key, std::span<const uint32_t> row_lengths, 
 
 /// The sum of a number of 64 bits over all ranks, modulo 2^64. Collective.
 uint64_t sum_of_words(comm::RankGroup& group, uint64_t word);
+
+/// The fault with the least offset on any rank. Collective.
+std::optional<TextFault> first_fault(const std::optional<TextFault>& own, comm::RankGroup& group);
 
 /// Throws FileError on every rank where the ranks find different files under this name, as on nodes with folders of
 /// their own: by the sizes and the first MiB. Collective.

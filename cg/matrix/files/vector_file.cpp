@@ -11,7 +11,6 @@
 namespace cg2d {
 namespace {
 
-constexpr int64_t no_line = std::numeric_limits<int64_t>::max();
 /// Texts are sent in parts that are about so long.
 constexpr size_t part_bytes = size_t{4} << 20;
 
@@ -86,18 +85,15 @@ HugePageVector read_vector(const std::string& path, const VectorPlace& place, co
   });
   const auto shares = comm::BlockLayout::even(place.size, {.columns = 1, .rows = group.size()});
   Agreement agreement(group);
-  LineFault fault{.line = no_line};
+  std::optional<TextFault> fault;
   const auto share = scattered(shares, group, [&](const auto& put) {
     agreement.attempt([&] {
       const auto own_lines = comm::share_of(located.header.line_count, group.rank(), group.size());
-      fault = parse_vector_lines(path, located, own_lines, put).value_or(fault);
+      fault = parse_vector_lines(path, located, own_lines, put);
     });
   });
   agreement.reach();
-  if (const auto first = group.minimum(fault.line); first != no_line) {
-    const auto messages = group.gather_all(fault.line == first ? fault.message : std::string());
-    throw FileError(path, first, *std::ranges::max_element(messages));
-  }
+  if (const auto first = first_fault(fault, group)) throw FileError(path, first->offset(), first->what());
   HugePageVector values(place.local_size);
   fetch(shares, share, place.row_of, values, group);
   return values;

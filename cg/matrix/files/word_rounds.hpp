@@ -33,21 +33,23 @@ inline int64_t word_round_bytes(int rank_count, int64_t words_of_rank) {
   return sent_and_received * std::min(words * (rank_count - 1), 2 * words_of_rank);
 }
 
-/// Every rank produces words for other ranks at its own pace. Whenever a buffer is full, all ranks exchange what
-/// they have: a rank that has nothing left takes part until nobody has. Memory: 64 MB at most for what is sent and
+/// Every rank produces words for other ranks at its own pace. Whenever a buffer is full, or a rank has produced as many words as fill half of all
+/// buffers, itself included, all ranks exchange what they have: so a rank whose words are for itself does not keep the others waiting. A rank
+/// that has nothing left takes part until nobody has. Memory: 64 MB at most for what is sent and
 /// received together, whatever the number of ranks, unless one message is longer than a buffer. Collective: every
 /// rank calls finish(), and any number of times to().
 class WordRounds {
  public:
   using Words = std::span<const uint64_t>;
-  /// Takes what another rank has sent, whole messages.
-  using Receive = std::function<void(Words words)>;
+  /// Takes what a rank has sent, whole messages.
+  using Receive = std::function<void(Words words, int sender)>;
   WordRounds(comm::RankGroup& group, Receive receive)
       : group_(group),
         receive_(std::move(receive)),
         exchange_(group),
         outgoing_(static_cast<size_t>(group.size())),
-        capacities_(outgoing_.size(), round_words(outgoing_.size())) {
+        capacities_(outgoing_.size(), round_words(outgoing_.size())),
+        most_words_(round_words(outgoing_.size()) * outgoing_.size() / 2) {
     capacities_[static_cast<size_t>(group.rank())] = own_capacity;
   }
 
@@ -57,14 +59,23 @@ class WordRounds {
   [[nodiscard]] std::vector<uint64_t>& to(int rank, size_t word_count) {
     const auto r = static_cast<size_t>(rank);
     auto& buffer = outgoing_[r];
-    if (buffer.size() + word_count > capacities_[r]) {
+    if (words_ >= most_words_) {
+      exchange(true);
+    } else if (buffer.size() + word_count > capacities_[r]) {
       if (rank == group_.rank()) {
         receive_own();
       } else if (!buffer.empty()) {
         exchange(true);
       }
     }
+    words_ += word_count;
     return buffer;
+  }
+
+  /// Counts words that this rank takes without a buffer: they make it exchange as often as those with one.
+  void count_own(size_t word_count) {
+    words_ += word_count;
+    if (words_ >= most_words_) exchange(true);
   }
 
   /// Sends the rest, and receives until no rank has any more.
@@ -78,7 +89,7 @@ class WordRounds {
 
   void receive_own() {
     auto& buffer = outgoing_[static_cast<size_t>(group_.rank())];
-    if (!buffer.empty()) receive_(buffer);
+    if (!buffer.empty()) receive_(buffer, group_.rank());
     buffer.clear();
   }
 
@@ -87,9 +98,10 @@ class WordRounds {
     receive_own();
     exchange_.exchange(outgoing_);
     for (auto& words : outgoing_) words.clear();
+    words_ = 0;
     for (int rank = 0; rank < group_.size(); ++rank) {
       const auto words = exchange_.received_from(rank);
-      if (!words.empty()) receive_(words);
+      if (!words.empty()) receive_(words, rank);
     }
     return group_.maximum(int64_t{has_more ? 1 : 0}) > 0;
   }
@@ -99,6 +111,8 @@ class WordRounds {
   comm::WordExchange exchange_;
   std::vector<std::vector<uint64_t>> outgoing_;
   std::vector<size_t> capacities_;  // in words
+  size_t most_words_;               // of a round, for all ranks
+  size_t words_ = 0;                // of this round
 };
 
 /// Sends elements to their owners by the layout: produce(put) calls put(index, value) for each element that this rank has.
@@ -110,7 +124,7 @@ HugePageVector scattered(const comm::BlockLayout& layout, comm::RankGroup& group
   const auto add = [&](int64_t index, double value) {
     values[static_cast<size_t>(index - mine.begin)] += value;
   };
-  WordRounds rounds(group, [&](WordRounds::Words words) {
+  WordRounds rounds(group, [&](WordRounds::Words words, int /*sender*/) {
     for (size_t k = 0; k < words.size(); k += 2)
       add(static_cast<int64_t>(words[k]), std::bit_cast<double>(words[k + 1]));
   });

@@ -336,8 +336,6 @@ std::unique_ptr<BlockProduct> StreamingFeature::make_product(const StreamedMatri
   constexpr double least_s = 0.2;
   group.barrier();
   stream_.storage_bytes_per_s = kernel->measure_reading(least_s);
-  if (const auto error = group.maximum(int64_t{kernel->reader_refusal()}); error != 0)
-    progress.warn(refusal_warning(static_cast<int>(error)));
   const auto& written = kernel->file();
   stream_.file_bytes = written.panel_bytes;
   stream_.panel_count = std::ssize(written.panels);
@@ -362,15 +360,13 @@ void StreamingFeature::check_region() {
 void StreamingFeature::finish() {
   if (kernel_ == nullptr) return;
   context_.report.is_streamed = true;
-  const bool is_refused = context_.group.maximum(int64_t{kernel_->reader_refusal()}) != 0;
   stream_.figures = kernel_->figures();
-  context_.report.features.out_of_core = {
-      .folders = context_.options.features.out_of_core.folders,
-      .reader = std::string((is_refused ? fallback_panel_io() : usual_panel_io()).name),
-      .memory_limit_bytes = context_.options.memory_limit_bytes,
-      .write_s = stream_.was_there ? 0.0 : generation_s_,
-      .device_write_s = device_write_s_,
-      .ranks = context_.group.gather_one(stream_)};
+  context_.report.features.out_of_core = {.folders = context_.options.features.out_of_core.folders,
+                                          .reader = std::string(usual_panel_io().name),
+                                          .memory_limit_bytes = context_.options.memory_limit_bytes,
+                                          .write_s = stream_.was_there ? 0.0 : generation_s_,
+                                          .device_write_s = device_write_s_,
+                                          .ranks = context_.group.gather_one(stream_)};
 }
 
 int64_t StreamingFeature::panel_bytes() const {

@@ -1,4 +1,5 @@
-// The binary form of a matrix: the same blocks as from its rows, and no block from a file that is damaged anywhere.
+// Matrices whose rows are not in memory, those in binary form and those of the library's own sources: the same facts and blocks as from stored rows, and
+// no block from a file that is damaged anywhere.
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -9,6 +10,8 @@
 #include <fstream>
 #include <iterator>
 #include <memory>
+#include <optional>
+#include <random>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,7 +24,7 @@
 #include "support/shared_file_test.hpp"
 #include "support/test_extent.hpp"
 
-namespace cg2d::cached_matrix_test {
+namespace cg2d::system_matrix_test {
 namespace {
 
 using test::group;
@@ -40,6 +43,62 @@ std::unique_ptr<StoredMatrix> made_matrix(int64_t n) {
     }
   }
   return std::make_unique<StoredMatrix>(collector.finish(), "made", std::nullopt, group());
+}
+
+/// The matrix of a source; every rank adds the entries of an equal share of the rows.
+std::unique_ptr<StoredMatrix> stored_source(const std::string& text) {
+  const auto source = source_from(text);
+  const auto order = source->facts().key.order;
+  const auto layout = comm::BlockLayout::even(order, {.columns = 1, .rows = group().size()});
+  const auto first_row = layout.row_block(group().rank()).begin;
+  const auto block = source->build(layout, group(), 1).block;
+  const double sign = source_row_of(text).is_negative_definite ? -1.0 : 1.0;
+  EntryCollector collector(order, group());
+  for (int64_t row = 0; row < block.row_count; ++row) {
+    for (size_t k = 0; k < block.columns_of(row).size(); ++k)
+      collector.add(first_row + row, block.columns_of(row)[k], sign * block.values_of(row)[k]);
+  }
+  return std::make_unique<StoredMatrix>(collector.finish(), text, std::nullopt, group());
+}
+
+/// The facts and cuts of both, and blocks, whole and in strips, diagonals and counts on every grid and cut. most_strips: more than rows, or
+/// few where each takes its time. counts_strips: the matrix knows how long its strips are.
+void expect_same(const SystemMatrix& matrix, const SystemMatrix& stored, int most_strips,
+                 bool counts_strips) {
+  EXPECT_EQ(matrix.order(), stored.order());
+  EXPECT_EQ(matrix.nonzero_count(), stored.nonzero_count());
+  EXPECT_EQ(matrix.facts().key.name, stored.facts().key.name);
+  EXPECT_TRUE(matrix.facts().key == stored.facts().key);
+  EXPECT_EQ(matrix.facts().row_lengths(2).share, stored.facts().row_lengths(2).share);
+  for (const auto& shares : {comm::equal_shares(group().size()), comm::equal_shares(5), {3.0, 0.5, 1.0, 7.0}})
+    EXPECT_EQ(matrix.balanced_piece_starts(shares, group()), stored.balanced_piece_starts(shares, group()));
+  test::for_every_layout(matrix.order(), group().size(), [&](const test::NamedLayout& named) {
+    const auto expected = test::entries_of(stored.build(named.layout, group(), 1).block);
+    const auto column_count = named.layout.columns_of(group().rank()).size();
+    EXPECT_EQ(matrix.diagonal(named.layout, group()), stored.diagonal(named.layout, group()));
+    EXPECT_EQ(matrix.nonzeros_of_blocks(named.layout, group()),
+              stored.nonzeros_of_blocks(named.layout, group()));
+    for (const Strips& strips :
+         {Strips{}, Strips{.count = 7, .row_multiple = 64}, Strips{.count = most_strips}}) {
+      test::BlockEntries found;
+      int64_t longest = 0;
+      int strip_count = 0;
+      matrix.build_strips(named.layout, group(), 1, strips, [&](const kernels::CsrBlock& strip) {
+        EXPECT_EQ(strip.column_count, column_count);
+        found.append(strip);
+        longest = std::max(longest, strip.nonzero_count());
+        ++strip_count;
+      });
+      EXPECT_TRUE(found == expected);
+      EXPECT_EQ(strip_count, strips.count);
+      if (!counts_strips) continue;
+      const auto most = matrix.longest_strip(named.layout, group().rank(), strips);
+      EXPECT_LE(longest, most);
+      if (named.layout.grid().columns == 1) {
+        EXPECT_EQ(longest, most);
+      }
+    }
+  });
 }
 
 class CachedMatrixTest : public test::SharedFileTest {
@@ -61,57 +120,13 @@ class CachedMatrixTest : public test::SharedFileTest {
   }
 };
 
-TEST_F(CachedMatrixTest, GivesTheBlocksOfTheRowsOnEveryGridAndCut) {
+TEST_F(CachedMatrixTest, IsTheMatrixOfTheRows) {
   for (const int64_t n : {1, 2, 97, 3000}) {
     const auto stored = made_matrix(n);
     write_cache(*stored, path_, group());
-    const auto opened = open_cache({.path = path_}, "made", group());
-    auto& cached = *opened;
-    EXPECT_EQ(cached.nonzero_count(), stored->nonzero_count());
-    EXPECT_TRUE(cached.facts().key == stored->facts().key);
-    EXPECT_EQ(cached.facts().row_lengths(1).share, stored->facts().row_lengths(1).share);
-    EXPECT_EQ(cached.balanced_piece_starts(comm::equal_shares(group().size()), group()),
-              stored->balanced_piece_starts(comm::equal_shares(group().size()), group()));
-    test::for_every_layout(n, group().size(), [&](const test::NamedLayout& named) {
-      const auto block = cached.build(named.layout, group(), 1).block;
-      EXPECT_EQ(block.column_count, named.layout.columns_of(group().rank()).size());
-      EXPECT_TRUE(test::entries_of(block) == test::entries_of(stored->build(named.layout, group(), 1).block));
-      EXPECT_EQ(cached.diagonal(named.layout, group()), stored->diagonal(named.layout, group()));
-      EXPECT_EQ(cached.nonzeros_of_blocks(named.layout, group()),
-                stored->nonzeros_of_blocks(named.layout, group()));
-    });
+    expect_same(*open_cache({.path = path_}, "made", group()), *stored, test::is_thorough() ? 4000 : 40,
+                true);
   }
-}
-
-TEST_F(CachedMatrixTest, StripsTogetherAreTheBlock) {
-  constexpr int64_t n = 3000;
-  write_cache(*made_matrix(n), path_, group());
-  const auto opened = open_cache({.path = path_}, "made", group());
-  const auto& cached = *opened;
-  test::for_every_layout(n, group().size(), [&](const test::NamedLayout& named) {
-    const auto whole = cached.build(named.layout, group(), 1).block;
-    // More strips than rows, each of which all ranks read together, on one cut of each grid.
-    const int most = test::is_thorough() || named.name == "ragged" ? 4000 : 40;
-    for (const Strips& strips :
-         {Strips{.count = 1}, Strips{.count = 7, .row_multiple = 64}, Strips{.count = most}}) {
-      test::BlockEntries found;
-      int64_t longest = 0;
-      int strip_count = 0;
-      cached.build_strips(named.layout, group(), 1, strips, [&](const kernels::CsrBlock& strip) {
-        EXPECT_EQ(strip.column_count, whole.column_count);
-        found.append(strip);
-        longest = std::max(longest, strip.nonzero_count());
-        ++strip_count;
-      });
-      EXPECT_TRUE(found == test::entries_of(whole));
-      EXPECT_EQ(strip_count, strips.count);
-      const auto expected = cached.longest_strip(named.layout, group().rank(), strips);
-      EXPECT_LE(longest, expected);
-      if (named.layout.grid().columns == 1) {
-        EXPECT_EQ(longest, expected);
-      }
-    }
-  });
 }
 
 TEST_F(CachedMatrixTest, DamageInAStripEndsTheStripsOnAllRanks) {
@@ -167,12 +182,14 @@ TEST_F(CachedMatrixTest, PipesDevicesAndFoldersAreNotReplaced) {
     EXPECT_EQ(mkfifo(path_.c_str(), S_IRUSR | S_IWUSR), 0);
     std::filesystem::create_symlink(path_, link);
   }
-  const auto message = "cannot create " + path_ + ": it is a pipe or a device; name a file";
-  EXPECT_EQ(refusal(path_), message);
-  EXPECT_EQ(refusal(link), message);
+  const std::string reason =
+      ": it cannot be replaced (a folder, a pipe, a device, a mount point, or another user's file in a "
+      "folder "
+      "with the sticky bit); name another file";
+  EXPECT_EQ(refusal(path_), "cannot create " + path_ + reason);
+  EXPECT_EQ(refusal(link), "cannot create " + path_ + reason);
   EXPECT_TRUE(std::filesystem::is_fifo(path_));
-  EXPECT_EQ(refusal(testing::TempDir() + "."),
-            "cannot create " + testing::TempDir() + ".: it is a directory; name a file");
+  EXPECT_EQ(refusal(testing::TempDir() + "."), "cannot create " + testing::TempDir() + "." + reason);
   EXPECT_NE(refusal(path_ + ".none/A.cg2d"), "no error");
   group().barrier();
   if (group().rank() == 0) std::filesystem::remove(link);
@@ -213,6 +230,46 @@ TEST_F(CachedMatrixTest, DamagedFilesAreRefusedAlikeOnAllRanks) {
   }
 }
 
+constexpr int64_t much_memory = int64_t{1} << 30;
+
+TEST(SourceMatrixTest, IsTheMatrixOfTheRows) {
+  for (const std::string text : {"laplace2d:7x9", "laplace3d:4x5x6:27", "npb:S"}) {
+    SCOPED_TRACE(text);
+    const auto made = open_source({.path = text}, much_memory, group());
+    expect_same(*made, *stored_source(text), 5, false);
+    EXPECT_NO_THROW(made->require_positive_diagonal(group()));
+  }
+}
+
+TEST(SourceMatrixTest, AnotherMatrixHasAnotherHash) {
+  std::vector<uint64_t> hashes;
+  for (const std::string text : {"laplace2d:7x9", "laplace2d:9x7", "laplace3d:7x9x2", "npb:S"})
+    hashes.push_back(open_source({.path = text}, much_memory, group())->content_hash().value());
+  EXPECT_EQ(hashes.front(), open_source({.path = "laplace2d:7x9"}, much_memory, group())->content_hash());
+  std::ranges::sort(hashes);
+  EXPECT_TRUE(std::ranges::adjacent_find(hashes) == hashes.end());
+}
+
+TEST(SourceMatrixTest, TheMemoryForCountingIsAskedForBefore) {
+  int64_t making_bytes = 0;
+  const MemoryCheck check = [&](const ExpectedMatrix& expected) {
+    making_bytes = expected.making_bytes;
+    throw RunError(ExitCode::memory, "too much");
+  };
+  const auto open = [&] { open_source({.path = "npb:S", .check_memory = check}, 1000, group()); };
+  EXPECT_EQ(test::error_of(ExitCode::memory, open), "too much");
+  EXPECT_GT(making_bytes, 1000);
+}
+
+TEST(SourceMatrixTest, ARandomOrderMovesTheEntries) {
+  const auto made = open_source({.path = "laplace2d:7x9", .permutation_seed = 5}, std::nullopt, group());
+  const auto whole = stored_source("laplace2d:7x9");
+  EXPECT_EQ(made->nonzero_count(), whole->nonzero_count());
+  EXPECT_EQ(made->facts().row_lengths(1).share, whole->facts().row_lengths(1).share);
+  EXPECT_TRUE(made->permutation());
+  EXPECT_NO_THROW(made->require_symmetric(group()));
+}
+
 TEST(Crc32cTest, ChecksumsOfTheStandard) {
   const auto checksum = [](std::string_view text) { return crc32c(std::as_bytes(std::span(text))); };
   EXPECT_EQ(checksum("123456789"), 0xe3069283U);
@@ -246,4 +303,4 @@ TEST(Crc32cTest, SharesOfPiecesAddUpToTheChecksumOfTheWhole) {
 }
 
 }  // namespace
-}  // namespace cg2d::cached_matrix_test
+}  // namespace cg2d::system_matrix_test
