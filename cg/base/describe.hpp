@@ -246,11 +246,12 @@ class Members {
     } else if constexpr (Worded<T>) {
       visit_word(value, words_of(value));
     } else if constexpr (ListOfNamed<T>) {
-      std::vector<std::string> names;
-      for (const auto& [name, unused] : value) names.push_back(name);
-      for (const auto& name : begin_map(std::move(names))) {
+      using Entry = typename T::value_type;
+      for (const auto& name : begin_map())
+        value.insert(value.end(), Entry(name, typename Entry::second_type{}));
+      for (auto& [name, entry] : value) {
         if (!enter_named(name)) continue;
-        visit(named(value, name));
+        visit(entry);
         leave();
       }
     } else if constexpr (requires { value.emplace_back(); }) {
@@ -290,8 +291,8 @@ class Members {
   void leave() { places_.pop_back(); }
   void begin_object();
   void end_object();
-  /// The names of the members that are visited, each between enter_named() and leave(); specifying, one stands for all.
-  std::vector<std::string> begin_map(std::vector<std::string> names);
+  /// The names of the members that are read; specifying, one stands for all. Each is visited between enter_named() and leave().
+  std::vector<std::string> begin_map();
   bool enter_named(const std::string& name);
   /// The number of the entries that are visited.
   size_t begin_list(size_t size, const Note& note);
@@ -341,15 +342,6 @@ class Members {
     enter_item(index);
     visit(value, note);
     leave();
-  }
-  template <typename T>
-  static T& named(Named<T>& members, const std::string& name) {
-    const auto found = std::ranges::find(members, name, &std::pair<std::string, T>::first);
-    return found == members.end() ? members.emplace_back(name, T{}).second : found->second;
-  }
-  template <typename T>
-  static T& named(std::map<std::string, T>& members, const std::string& name) {
-    return members[name];
   }
 
   Task task_;

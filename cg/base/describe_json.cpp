@@ -41,16 +41,10 @@ void Members::complain(const std::string& problem) {
 }
 
 void Members::finish() const {
-  constexpr ptrdiff_t most_shown = 12;
   if (problems_.empty()) return;
   const auto code = has_bad_figure_ ? ExitCode::bad_data : ExitCode::usage;
   if (problems_.size() == 1) throw InputError(problems_.front(), code);
-  const auto shown = std::min(std::ssize(problems_), most_shown);
-  const auto others = std::ssize(problems_) - shown;
-  throw InputError(fmt::format("{} problems: {}{}", problems_.size(),
-                               fmt::join(problems_.begin(), problems_.begin() + shown, "; "),
-                               others > 0 ? fmt::format("; and {} more", others) : ""),
-                   code);
+  throw InputError(fmt::format("{} problems: {}", problems_.size(), fmt::join(problems_, "; ")), code);
 }
 
 std::string Members::where(std::string_view name) const {
@@ -181,16 +175,15 @@ void Members::end_object() {
   }
 }
 
-std::vector<std::string> Members::begin_map(std::vector<std::string> names) {
+std::vector<std::string> Members::begin_map() {
   auto& map = *here().json;
   if (task_ == Task::specify) {
     map["type"] = "object";
     return {"any"};
   }
   begin_object();
-  if (writes()) return names;
-  names.clear();
-  if (map.is_object()) {
+  std::vector<std::string> names;
+  if (reads() && map.is_object()) {
     for (const auto& [key, value] : map.items()) names.push_back(key);
   }
   return names;

@@ -119,27 +119,22 @@ std::string percent_of(double gain) {
   return fmt::format("{:.{}f}", percent, std::abs(percent) < 9.95 ? 1 : 0);
 }
 
-/// "faster than 2x1 (40.81 s) in 2 of 3 rounds, than 4x1 (43.2 s) in 3 of 3".
-std::string paired_rounds_text(const BestVerdict& verdict, std::span<const std::string> names,
-                               std::span<const double> medians_s) {
+/// "faster than 2x1 in 2 of 3 rounds, than 4x1 in 3 of 3".
+std::string paired_rounds_text(const BestVerdict& verdict, std::span<const std::string> names) {
   constexpr size_t most_named = 4;
-  std::string text;
-  std::string unpaired;
-  size_t count = 0;
-  for (const auto index : verdict.undecided) {
+  const auto count = verdict.undecided.size();
+  std::string text = "faster";
+  for (size_t k = 0; k < std::min(count, most_named); ++k) {
+    const auto index = verdict.undecided[k];
     const auto& against = verdict.against[index];
-    const auto name = names[index] + (medians_s.empty() ? "" : fmt::format(" ({:.4g} s)", medians_s[index]));
-    if (against.round_count == 0) {
-      unpaired += (unpaired.empty() ? "in no round with " : ", ") + name;
-    } else if (++count == 1) {
-      text = fmt::format("faster than {} in {} of {}", name, against.above_one,
-                         format_count(static_cast<int64_t>(against.round_count), "round"));
-    } else if (count <= most_named) {
-      text += fmt::format(", than {} in {} of {}", name, against.above_one, against.round_count);
-    }
+    text += fmt::format("{} than {} in {} of {}{}", k == 0 ? "" : ",", names[index], against.above_one,
+                        against.round_count,
+                        k > 0                      ? ""
+                        : against.round_count == 1 ? " round"
+                                                   : " rounds");
   }
   if (count > most_named) text += fmt::format(", and {} more may be best", count - most_named);
-  return text + (count > 0 && !unpaired.empty() ? ", and " : "") + unpaired;
+  return text;
 }
 
 }  // namespace
@@ -335,19 +330,12 @@ std::string advice_text(const BestVerdict& verdict, std::string_view rounds_opti
 }
 
 std::string verdict_text(const BestVerdict& verdict, std::span<const std::string> names,
-                         std::string_view rounds_option, std::span<const double> medians_s) {
+                         std::string_view rounds_option) {
   const auto certainty = verdict.certainty();
   if (certainty == Certainty::alone) return {};
   if (certainty != Certainty::decided)
-    return paired_rounds_text(verdict, names, medians_s) + advice_text(verdict, rounds_option);
-  auto text =
-      fmt::format("better than {} by {}", names[verdict.next], gain_text(verdict.against[verdict.next]));
-  for (size_t index = 0; index < medians_s.size(); ++index) {
-    if (medians_s[index] < medians_s[verdict.candidate])
-      text += fmt::format(" in the same rounds, though the median of {} is {:.4g} s", names[index],
-                          medians_s[index]);
-  }
-  return text;
+    return paired_rounds_text(verdict, names) + advice_text(verdict, rounds_option);
+  return fmt::format("better than {} by {}", names[verdict.next], gain_text(verdict.against[verdict.next]));
 }
 
 void describe(Members& m, RatioInterval& ratio) {

@@ -138,10 +138,9 @@ std::string gain_text(const RatioInterval& ratio);
 std::string lack_of_rounds(const RatioInterval& ratio);
 /// Where it is decided, to follow the candidate's name and "is": "better than 2x2 by 12 % (8 ... 15 %)". Otherwise to follow "no clear winner:",
 /// the name and "was": "faster than 1x4 in 5 of 7 rounds, than 2x2 in 6 of 7; at least 8 rounds are needed (take --repeat 9)". Empty for a
-/// single alternative. rounds_option: the option that sets the number of rounds; empty where there is none. medians_s: of each
-/// alternative, to stand beside the other names where nothing is decided; none: they do not.
+/// single alternative. rounds_option: the option that sets the number of rounds; empty where there is none.
 std::string verdict_text(const BestVerdict& verdict, std::span<const std::string> names,
-                         std::string_view rounds_option, std::span<const double> medians_s = {});
+                         std::string_view rounds_option);
 /// Its last part of a verdict that is open: "; at least 8 rounds are needed (take --repeat 9)", "; too noisy to decide: most runs were disturbed".
 std::string advice_text(const BestVerdict& verdict, std::string_view rounds_option);
 

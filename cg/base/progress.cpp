@@ -257,18 +257,10 @@ void show_progress_time() {
   if (line.stopwatch.seconds() >= due_s && stderr_takes_text()) line.draw();
 }
 
-size_t place_of(std::span<const Work> works, size_t next, std::string_view key) {
-  const auto has_key = [&](const Work& work) { return work.key == key; };
-  auto found = std::find_if(works.begin() + static_cast<ptrdiff_t>(next), works.end(), has_key);
-  if (found == works.end()) found = std::ranges::find_if(works, has_key);
-  return static_cast<size_t>(found - works.begin());
-}
-
 void PlannedProgress::say(const std::string& key) {
-  if (const auto begun = place_of(works_, next_, key); begun < works_.size()) {
-    next_ = begun + 1;
-    progress_.expect(expected_rest_s(works_, begun, stopwatch_.seconds()));
-  }
+  if (const auto work = std::ranges::find(works_, key, &Work::key); work != works_.end())
+    progress_.expect(
+        expected_rest_s(works_, static_cast<size_t>(work - works_.begin()), stopwatch_.seconds()));
   progress_.say(key);
 }
 

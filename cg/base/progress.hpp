@@ -112,22 +112,17 @@ class Progress {
 /// writes a plain one every ten seconds. Never waits.
 void show_progress_time();
 
-/// The place of the work with this key: the next one from `next` on, or an earlier one if there is none, which is done again with all after
-/// it. Beyond them: it is not planned.
-size_t place_of(std::span<const Work> works, size_t next, std::string_view key);
-
 /// Says the works of a task that are known from the beginning as they begin, and how long the rest may take.
 class PlannedProgress {
  public:
   PlannedProgress(const Progress& progress, std::vector<Work> works)
       : progress_(progress), works_(std::move(works)) {}
-  /// The work with this key begins, see place_of(). A key that is not planned is only said.
+  /// The work with this key begins, perhaps again with all after it. A key that is not planned is only said.
   void say(const std::string& key);
 
  private:
   const Progress& progress_;
   std::vector<Work> works_;
-  size_t next_ = 0;  // after the current work
   Stopwatch stopwatch_;
 };
 

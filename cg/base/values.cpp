@@ -34,17 +34,6 @@ size_t edit_distance(std::string_view a, std::string_view b) {
   return distance[a.size()][b.size()];
 }
 
-/// The only name that begins like this; empty where none or several do.
-std::string only_name_with_beginning(std::string_view beginning, const std::vector<std::string>& names) {
-  const auto begins = [&](const std::string& name) {
-    return name.size() > beginning.size() &&
-           std::equal(beginning.begin(), beginning.end(), name.begin(), same_letter);
-  };
-  const auto first = std::find_if(names.begin(), names.end(), begins);
-  if (beginning.empty() || first == names.end()) return {};
-  return std::find_if(first + 1, names.end(), begins) == names.end() ? *first : std::string();
-}
-
 }  // namespace
 
 std::vector<std::string> split_at(std::string_view text, char separator) {
@@ -126,7 +115,7 @@ std::string nearest_name(std::string_view name, const std::vector<std::string>& 
     least = distance;
     nearest = candidate;
   }
-  return nearest.empty() ? only_name_with_beginning(name, names) : nearest;
+  return nearest;
 }
 
 std::string did_you_mean(std::string_view name, const std::vector<std::string>& names,

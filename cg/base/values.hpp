@@ -107,7 +107,7 @@ void require_known(const std::string& option, const std::string& value,
 /// Throws the InputError of require_known() for a value that is not among the known names.
 [[noreturn]] void refuse_unknown(const std::string& option, const std::string& value,
                                  const std::vector<std::string>& known);
-/// The name that is most like `name`, upper and lower case alike, or the only one that begins so; empty: none is near.
+/// The name that is most like `name`, upper and lower case alike; empty: none is near.
 std::string nearest_name(std::string_view name, const std::vector<std::string>& names);
 /// "; did you mean <prefix><nearest name>?", the end of an error message; empty where no name is near.
 std::string did_you_mean(std::string_view name, const std::vector<std::string>& names,

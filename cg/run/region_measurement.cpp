@@ -35,7 +35,6 @@ std::vector<OuterStepObserver*> RegionMeasurement::begin(std::vector<OuterStepOb
 
 void RegionMeasurement::outside_of_phases(const std::function<void()>& work) {
   if (!counters_) return work();
-  counters_->read_now();
   work();
   counters_->leave_out();
 }

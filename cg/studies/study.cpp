@@ -33,17 +33,13 @@ std::string ranking_text(const Ranking& ranking,
                          std::string_view nothing) {
   if (ranking.alternatives.empty()) return fmt::format("{} succeeded", nothing);
   std::vector<std::string> names;
-  std::vector<double> medians_s;
-  for (const auto& one : ranking.alternatives) {
-    names.push_back(name_of(one.asked));
-    medians_s.push_back(sample_of(one.times_s).median);
-  }
+  for (const auto& one : ranking.alternatives) names.push_back(name_of(one.asked));
   const auto& first = *ranking.candidate();
-  const auto reason = verdict_text(ranking.verdict, names, "--repeat", medians_s);
-  auto time = fmt::format("{:.4g} s", medians_s.front());
+  const auto reason = verdict_text(ranking.verdict, names, "--repeat");
+  const double median_s = sample_of(ranking.alternatives.front().times_s).median;
+  auto time = fmt::format("{:.4g} s", median_s);
   if (first.asked.is_system())
-    time += fmt::format(", {:.4g} ms per iteration",
-                        1e3 * medians_s.front() / first.runs.front().iteration_count);
+    time += fmt::format(", {:.4g} ms per iteration", 1e3 * median_s / first.runs.front().iteration_count);
   if (ranking.is_decided()) return fmt::format("best is {} with {}, {}", names.front(), time, reason);
   return reason.empty() ? fmt::format("{} with {}: nothing to compare it with", names.front(), time)
                         : fmt::format("no clear winner: {} (median {}) was {}", names.front(), time, reason);

@@ -8,15 +8,7 @@
 namespace cg2d {
 namespace {
 
-/// kernel.perf_event_paranoid: how much the kernel forbids its users to count; empty where it does not say.
-std::optional<int64_t> perf_event_paranoid() {
-  return number_in_file("/proc/sys/kernel/perf_event_paranoid", "");
-}
-
 constexpr int perf_component = 0;  // PAPI's first one, which counts the processor
-/// The reason against an event that always happens, and was not counted during work_on_everything().
-constexpr const char* papi_stands_still =
-    "it counts nothing: 0 while the processor worked; its host or its driver does not pass the counter on";
 
 /// Starts the library where it is not running yet. Throws RunError (unavailable).
 void start_papi() {
@@ -26,13 +18,6 @@ void start_papi() {
   throw RunError(ExitCode::unavailable, "--papi: PAPI did not start: {}",
                  version > 0 ? "it is of another version than the one that cg2d was built with"
                              : PAPI_strerror(version));
-}
-
-/// Cycles and instructions happen in whatever a program does.
-bool always_happens(std::string_view event_name) {
-  const auto kind = event_kind(event_name);
-  return kind == EventKind::core_cycles || kind == EventKind::reference_cycles ||
-         kind == EventKind::instructions;
 }
 
 /// Raises most events of a processor: misses of caches, TLBs and branches, and arithmetic. About 0.3 ms.
@@ -57,7 +42,7 @@ std::string why_papi_is_disabled() {
 
 /// A setting of the kernel, or a machine that is not virtual.
 std::string remedy_outside_of_papi() {
-  const auto paranoid = perf_event_paranoid();
+  const auto paranoid = number_in_file("/proc/sys/kernel/perf_event_paranoid", "");
   const std::string setting = paranoid ? fmt::format("kernel.perf_event_paranoid is {}", *paranoid)
                                        : std::string("kernel.perf_event_paranoid is not there");
   const auto* hardware = PAPI_get_hardware_info();
@@ -72,79 +57,24 @@ std::string remedy_outside_of_papi() {
   return fmt::format("this processor or its driver has no such counter ({})", setting);
 }
 
-/// The kernel's names of the events that groups ask for. PAPI lists those names only on processors that it knows; elsewhere this says
-/// whether a name is misspelt.
-std::vector<std::string> generic_names() {
-  std::vector<std::string> names;
+/// The events that groups ask for, and the software events, without a trial.
+std::vector<KnownEvent> listed_events() {
+  std::vector<KnownEvent> events;
   for (const auto& role : role_table()) {
-    for (const auto candidate : role.candidates) {
-      if (candidate.starts_with(perf_prefix) && find_software_event(candidate) == nullptr)
-        names.emplace_back(candidate);
+    for (const auto name : role.candidates) {
+      if (find_software_event(name) != nullptr || std::ranges::count(events, name, &KnownEvent::name) > 0)
+        continue;
+      auto& event = events.emplace_back(
+          KnownEvent{.name = std::string(name), .description = std::string(role.description)});
+      if (!name.starts_with("PAPI_"))
+        event.family = name.starts_with(perf_prefix) ? EventFamily::generic : EventFamily::native;
     }
   }
-  return names;
-}
-
-/// Software events happen in the kernel, where PAPI counts nothing by itself.
-int count_in_the_kernel(int event_set) {
-  PAPI_option_t option{};
-  option.domain.eventset = event_set;
-  option.domain.domain = PAPI_DOM_ALL;
-  return PAPI_set_opt(PAPI_DOMAIN, &option);
-}
-
-struct EventTrial {
-  int result = PAPI_OK;
-  int64_t count = 0;
-
-  /// An event that always happens and stands still is not counted.
-  bool stands_still() const { return result == PAPI_OK && count == 0; }
-};
-
-/// Counts an event in a set of its own, while no other counts.
-EventTrial try_event(const char* name) {
-  if (!why_papi_is_disabled().empty()) return {.result = PAPI_ENOCMP};
-  int event_set = PAPI_NULL;
-  EventTrial trial{.result = PAPI_create_eventset(&event_set)};
-  if (trial.result != PAPI_OK) return trial;
-  trial.result = PAPI_assign_eventset_component(event_set, perf_component);
-  if (trial.result == PAPI_OK && find_software_event(name) != nullptr)
-    trial.result = count_in_the_kernel(event_set);
-  if (trial.result == PAPI_OK) trial.result = PAPI_add_named_event(event_set, name);
-  if (trial.result == PAPI_OK) trial.result = PAPI_start(event_set);
-  if (trial.result == PAPI_OK) {
-    work_on_everything();
-    long long count = 0;
-    trial.result = PAPI_stop(event_set, &count);
-    trial.count = count;
-  }
-  PAPI_cleanup_eventset(event_set);
-  PAPI_destroy_eventset(&event_set);
-  return trial;
-}
-
-/// Presets, and the events of the component that counts the processor, without the kernel's software events; where PAPI does not count the
-/// processor, generic_names(). visit(name, description). Once PAPI has started.
-template <typename Visit>
-void visit_processor_events(const Visit& visit) {
-  const auto visit_code = [&](int code) {
-    PAPI_event_info_t info;
-    if (PAPI_get_event_info(code, &info) == PAPI_OK && find_software_event(info.symbol) == nullptr)
-      visit(info.symbol, std::string_view(info.long_descr));
-  };
-  // PAPI's constants are ints with the sign bit set.
-  int code = static_cast<int>(PAPI_PRESET_MASK);
-  for (int result = PAPI_enum_event(&code, PAPI_ENUM_FIRST); result == PAPI_OK;
-       result = PAPI_enum_event(&code, PAPI_ENUM_EVENTS))
-    visit_code(code);
-  if (!why_papi_is_disabled().empty()) {
-    for (const auto& name : generic_names()) visit(name.c_str(), "");
-    return;
-  }
-  code = static_cast<int>(PAPI_NATIVE_MASK);
-  for (int result = PAPI_enum_cmp_event(&code, PAPI_ENUM_FIRST, perf_component); result == PAPI_OK;
-       result = PAPI_enum_cmp_event(&code, PAPI_ENUM_EVENTS, perf_component))
-    visit_code(code);
+  for (const auto& row : software_event_table())
+    events.push_back({.name = std::string(row.name),
+                      .family = EventFamily::software,
+                      .description = std::string(row.description)});
+  return events;
 }
 
 std::string reason_of(int error) {
@@ -152,9 +82,7 @@ std::string reason_of(int error) {
   if (error == PAPI_ECNFLCT)
     return fmt::format("PAPI: {}; ask for fewer events, or for --papi-multiplex", PAPI_strerror(error));
   if (error == PAPI_EPERM)
-    return fmt::format(
-        "PAPI: {}; kernel.perf_event_paranoid must be 1 or less for software events, 2 or less for others",
-        PAPI_strerror(error));
+    return fmt::format("PAPI: {}; kernel.perf_event_paranoid must be 2 or less", PAPI_strerror(error));
   return fmt::format("PAPI: {}; {}", PAPI_strerror(error), counting_remedy());
 }
 
@@ -178,12 +106,10 @@ EventCounters::EventCounters(const std::vector<std::string>& event_names, bool m
     const auto* const event = find_software_event(name);
     if (event == nullptr) {
       of_papi.push_back(name);
-    } else if (!event->happens_here) {
-      add_refusal(name, "the kernel raises it on other kinds of processor only");
+    } else if (event->account == nullptr) {
+      add_refusal(name, "it happens in the kernel, and the system's account of a process does not have it");
     } else if (without_masks(name) != name) {
       add_refusal(name, "software events have no masks: they are counted in user and kernel mode together");
-    } else if (event->account == nullptr) {
-      of_papi.push_back(name);
     } else {
       sources_.push_back({.name = name, .account = event->account});
     }
@@ -214,35 +140,22 @@ void EventCounters::start_papi_set(const std::vector<std::string>& event_names, 
     option.inherit.inherit = PAPI_INHERIT_ALL;
     counts_all_threads_ = PAPI_set_opt(PAPI_INHERIT, &option) == PAPI_OK;
   }
-  std::vector<std::string> added;
-  bool counts_kernel = false;
-  for (const auto& name : event_names) {
-    const bool is_of_kernel = find_software_event(name) != nullptr;
-    const auto trial = is_of_kernel || always_happens(name) ? try_event(name.c_str()) : EventTrial{};
-    if (trial.result != PAPI_OK) {
-      add_refusal(name, reason_of(trial.result));
-    } else if (always_happens(name) && trial.stands_still()) {
-      add_refusal(name, papi_stands_still);
-    } else {
-      added.push_back(name);
-      counts_kernel |= is_of_kernel;
-    }
-  }
-  if (counts_kernel) require(count_in_the_kernel(event_set_), "PAPI_set_opt");
+  auto added = event_names;
   std::erase_if(added, [&](const auto& name) {
     const int result = PAPI_add_named_event(event_set_, name.c_str());
     if (result != PAPI_OK) add_refusal(name, reason_of(result));
     return result != PAPI_OK;
   });
-  const int result = added.empty() ? PAPI_OK : PAPI_start(event_set_);
+  if (added.empty()) return;
+  const int result = PAPI_start(event_set_);
+  is_papi_counting_ = result == PAPI_OK;
   for (const auto& name : added) {
-    if (result == PAPI_OK) {
+    if (is_papi_counting_) {
       sources_.push_back({.name = name});
     } else {
       add_refusal(name, reason_of(result));
     }
   }
-  is_papi_counting_ = !added.empty() && result == PAPI_OK;
 }
 
 EventCounters::~EventCounters() {
@@ -267,36 +180,14 @@ void EventCounters::read(CounterValues& values) const noexcept {
 }
 
 std::vector<KnownEvent> known_events() {
-  std::vector<KnownEvent> events;
-  start_papi();
-  const auto disabled = why_papi_is_disabled();
-  visit_processor_events([&](const char* name, std::string_view description) {
-    const auto trial = try_event(name);
-    // PAPI's descriptions have line breaks, and "masks" after commas that say nothing about an event.
-    KnownEvent event{.name = name,
-                     .description = std::string(description.substr(0, description.find(", masks:"))),
-                     .trial_count = trial.count};
-    std::ranges::replace(event.description, '\n', ' ');
-    if (!event.name.starts_with("PAPI_"))
-      event.family = event.name.starts_with(perf_prefix) ? EventFamily::generic : EventFamily::native;
-    if (!disabled.empty()) {
-      event.why_not = fmt::format("PAPI does not know this processor: {}", disabled);
-    } else if (trial.result != PAPI_OK) {
-      event.why_not = PAPI_strerror(trial.result);
-    } else if (always_happens(name) && trial.stands_still()) {
-      event.why_not = papi_stands_still;
-    }
-    events.push_back(std::move(event));
-  });
-  for (const auto& row : software_event_table()) {
-    KnownEvent event{
-        .name = full_name(row), .family = EventFamily::software, .description = std::string(row.description)};
+  auto events = listed_events();
+  for (auto& event : events) {
     const EventCounters counters({event.name}, false, UsageScope::thread);
     CounterValues counted{};
+    work_on_everything();
     counters.read(counted);
     event.trial_count = counted.front();
     if (!counters.refused().empty()) event.why_not = counters.refused().front().reason;
-    events.push_back(std::move(event));
   }
   return events;
 }
@@ -306,21 +197,15 @@ void require_known_events(const std::vector<std::string>& event_names, std::stri
   for (const auto& name : event_names) {
     if (std::ranges::count(other_names, name) > 0 || find_software_event(name) != nullptr) continue;
     start_papi();
-    auto names = generic_names();
+    // PAPI knows the kernel's names only on processors that it knows.
+    auto names = names_of(listed_events());
     if (int code = PAPI_NULL; std::ranges::count(names, without_masks(name)) > 0 ||
                               PAPI_event_name_to_code(name.c_str(), &code) == PAPI_OK)
       continue;
-    visit_processor_events([&](const char* known, std::string_view) { names.emplace_back(known); });
-    // PAPI lists events that need a mask, but does not know them without one; it will say so.
-    const auto is_listed = [&](const std::string& known) {
-      return known == name || known.ends_with("::" + name);
-    };
-    if (std::ranges::any_of(names, is_listed)) continue;
     names.insert(names.end(), other_names.begin(), other_names.end());
-    for (const auto& row : software_event_table()) names.push_back(full_name(row));
     const auto nearest = nearest_name(name, names);
-    throw InputError("{}: {} is no event{}; cg2d events --all lists all", origin, name,
-                     nearest.empty() ? "" : fmt::format(": did you mean {}?", nearest));
+    throw InputError("{}: {} is no event{}; papi_avail and papi_native_avail list those of PAPI", origin,
+                     name, nearest.empty() ? "" : fmt::format(": did you mean {}?", nearest));
   }
 }
 

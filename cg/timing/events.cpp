@@ -1,7 +1,5 @@
 #include "cg/timing/events.hpp"
 
-#include <strings.h>
-
 #include "cg/base/describe.hpp"
 
 namespace cg2d {
@@ -74,45 +72,30 @@ std::span<const NamedValue<EventFamily>> words_of(EventFamily /*family*/) {
 
 namespace {
 
-// clang-format off
 constexpr std::array software_events{
-    SoftwareEvent{"TASK-CLOCK", "PERF_COUNT_SW_TASK_CLOCK", "processor time of the threads", &SystemUsage::processor_ns},
-    SoftwareEvent{"CPU-CLOCK", "PERF_COUNT_SW_CPU_CLOCK", "processor time of the threads, as TASK-CLOCK",
+    SoftwareEvent{"perf::TASK-CLOCK", "processor time of the threads", &SystemUsage::processor_ns},
+    SoftwareEvent{"perf::CPU-CLOCK", "processor time of the threads, as TASK-CLOCK",
                   &SystemUsage::processor_ns},
-    SoftwareEvent{"CONTEXT-SWITCHES", "CS PERF_COUNT_SW_CONTEXT_SWITCHES",
-                  "switches to another thread, voluntary and involuntary", &SystemUsage::switches},
-    SoftwareEvent{"CPU-MIGRATIONS", "MIGRATIONS PERF_COUNT_SW_CPU_MIGRATIONS", "moves to another core"},
-    SoftwareEvent{"PAGE-FAULTS", "FAULTS PERF_COUNT_SW_PAGE_FAULTS", "page faults, minor and major",
-                  &SystemUsage::page_faults},
-    SoftwareEvent{"MINOR-FAULTS", "PERF_COUNT_SW_PAGE_FAULTS_MIN", "page faults without reading from disk",
-                  &SystemUsage::minor_faults},
-    SoftwareEvent{"MAJOR-FAULTS", "PERF_COUNT_SW_PAGE_FAULTS_MAJ", "page faults that read from disk",
-                  &SystemUsage::major_faults},
-    SoftwareEvent{"CGROUP-SWITCHES", "PERF_COUNT_SW_CGROUP_SWITCHES", "switches to a thread of another control group"},
-    SoftwareEvent{"ALIGNMENT-FAULTS", "PERF_COUNT_SW_ALIGNMENT_FAULTS", "unaligned accesses that the kernel mends",
-                  nullptr, false},
-    SoftwareEvent{"EMULATION-FAULTS", "PERF_COUNT_SW_EMULATION_FAULTS", "instructions that the kernel emulates",
-                  nullptr, false},
+    SoftwareEvent{"perf::CONTEXT-SWITCHES", "switches to another thread, voluntary and involuntary",
+                  &SystemUsage::switches},
+    SoftwareEvent{"perf::PAGE-FAULTS", "page faults, minor and major", &SystemUsage::page_faults},
+    SoftwareEvent{"perf::MINOR-FAULTS", "page faults without reading from disk", &SystemUsage::minor_faults},
+    SoftwareEvent{"perf::MAJOR-FAULTS", "page faults that read from disk", &SystemUsage::major_faults},
+    SoftwareEvent{"perf::CPU-MIGRATIONS", "moves to another core"},
+    SoftwareEvent{"perf::CGROUP-SWITCHES", "switches to a thread of another control group"},
+    SoftwareEvent{"perf::ALIGNMENT-FAULTS", "unaligned accesses that the kernel mends"},
+    SoftwareEvent{"perf::EMULATION-FAULTS", "instructions that the kernel emulates"},
 };
-// clang-format on
 
 }  // namespace
 
 std::span<const SoftwareEvent> software_event_table() { return software_events; }
 
 const SoftwareEvent* find_software_event(std::string_view event_name) {
-  auto name = without_masks(event_name);
-  if (name.starts_with(perf_prefix)) name.remove_prefix(perf_prefix.size());
-  const auto is_name = [&](std::string_view known) {
-    return known.size() == name.size() && strncasecmp(known.data(), name.data(), name.size()) == 0;
-  };
-  const auto* const found = std::ranges::find_if(software_events, [&](const SoftwareEvent& event) {
-    return is_name(event.name) || std::ranges::any_of(split_at(event.aliases, ' '), is_name);
-  });
-  return found == software_events.end() ? nullptr : found;
+  const auto name = without_masks(event_name);
+  return row_named(software_events,
+                   fmt::format("{}{}", name.starts_with(perf_prefix) ? "" : perf_prefix, name));
 }
-
-std::string full_name(const SoftwareEvent& event) { return fmt::format("{}{}", perf_prefix, event.name); }
 
 // Presets come before the kernel's generic events: PAPI's authors have checked them for each processor. Lines
 // from memory: events of AMD's Zen 4, of its Zen 3, and of Intel's servers count what a core fetches itself and

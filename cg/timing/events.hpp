@@ -1,7 +1,7 @@
 #pragma once
 
 // Events: their names, kinds and groups, and the counters of all of a run in one list. A group is a purpose: roles, and for each role the events
-// that can play it, best first. Software events come from the system's account as far as it has them, all others from PAPI.
+// that can play it, best first. Software events come from the system's account, all others from PAPI.
 // Where cg2d is built without PAPI there are no counters: without_papi.cpp says so in the place of event_counters.cpp.
 
 #include <array>
@@ -62,21 +62,18 @@ struct KnownEvent {
 };
 
 /// The kernel's software events: switches, migrations, faults, clocks. The system's own account of a thread or process has most of them, in user
-/// and kernel mode; PAPI counts the others, in both modes, too. It is not asked for all, since it counts nothing on a processor that its library does
-/// not know, and the kernel's event of the task clock leaves out the switching itself, 7 us each time, so it is 10 % short for a rank that waits (AMD
-/// EPYC of family 26, virtual, Linux 6.18, 2026-11; account and kernel agree within 2 %: 105 naps gave 105 switches).
+/// and kernel mode; the others are not counted. PAPI, which counts in user mode, is not asked: it would give 0 for ever, and in kernel mode it counts
+/// nothing on a processor that its library does not know. (The kernel's event of the task clock leaves out the switching itself, 7 us each time, so it
+/// is 10 % short for a rank that waits. AMD EPYC of family 26, virtual, Linux 6.18, 2026-11; account and kernel agree within 2 %: 105 naps gave 105
+/// switches.)
 struct SoftwareEvent {
-  std::string_view name;     ///< as PAPI has it, without "perf::"
-  std::string_view aliases;  ///< other names for it in PAPI, with spaces between them
+  std::string_view name;  ///< as PAPI has it
   std::string_view description;
-  int64_t SystemUsage::*account = nullptr;  ///< its figure there; null: PAPI counts it
-  bool happens_here = true;
+  int64_t SystemUsage::*account = nullptr;  ///< its figure there; null: it is not counted
 };
 std::span<const SoftwareEvent> software_event_table();
-/// The row of that name, with or without "perf::", masks aside; upper or lower case. Null: there is none.
+/// The row of that name, with or without "perf::", masks aside. Null: there is none.
 const SoftwareEvent* find_software_event(std::string_view event_name);
-/// The row's name with "perf::".
-std::string full_name(const SoftwareEvent& event);
 
 /// The purpose of an event. Figures are made of roles, whatever the events are called on a processor.
 enum class EventRole {
@@ -141,14 +138,12 @@ inline std::optional<std::string> papi_version() {
 /// started PAPI.
 std::string counting_remedy();
 
-/// Counts events of this process: those of the system's account, of the calling thread or of the process; those of PAPI in user mode (software events in
-/// kernel mode, too, and with them all others), of the calling thread, and of the threads that are made afterwards where they can be inherited
-/// (counts_all_threads). Not thread-safe.
+/// Counts events of this process: those of the system's account, of the calling thread or of the process; those of PAPI in user mode, of the calling
+/// thread, and of the threads that are made afterwards where they can be inherited (counts_all_threads). Not thread-safe.
 class EventCounters {
  public:
-  /// Takes the events that can be counted, and keeps the reasons against the others: PAPI's own; that an event of cycles or instructions stands
-  /// still while the processor works. scope: of what comes from the system's account. Local. Throws
-  /// RunError (unavailable) if there are events of PAPI and it does not start, or if cg2d was built without it.
+  /// Takes the events that can be counted, and keeps the reasons against the others. scope: of what comes from the system's account. Local.
+  /// Throws RunError (unavailable) if there are events of PAPI and it does not start, or if cg2d was built without it.
   EventCounters(const std::vector<std::string>& event_names, bool multiplexed, UsageScope scope);
   ~EventCounters();
   EventCounters(const EventCounters&) = delete;
@@ -185,7 +180,7 @@ class EventCounters {
   std::vector<RefusedEvent> refused_;
 };
 
-/// Every event that is known, each tried by counting. Local. Cost: well under a second, some seconds on processors with thousands of events.
+/// The events that groups ask for, and the software events, each tried by counting. Local. Cost: well under a second.
 /// Throws RunError (unavailable) if PAPI does not start, or if cg2d was built without it.
 std::vector<KnownEvent> known_events();
 

@@ -1,7 +1,5 @@
 #include "cg/timing/phase_counters.hpp"
 
-#include <numeric>
-
 #include "cg/base/agreement.hpp"
 #include "cg/base/describe.hpp"
 #include "cg/timing/cycle_counter.hpp"
@@ -23,42 +21,19 @@ std::string common_reason(const std::string& name, const std::vector<RefusedEven
 
 }  // namespace
 
-std::array<int64_t, phase_count> shared_events(int64_t count, const PhaseClocks& clocks) {
-  const auto longest = static_cast<size_t>(std::ranges::max_element(clocks) - clocks.begin());
-  const auto all_clocks = static_cast<double>(std::accumulate(clocks.begin(), clocks.end(), uint64_t{0}));
-  std::array<int64_t, phase_count> shares{};
-  int64_t rest = count;
-  for (size_t phase = 0; phase < phase_count; ++phase) {
-    if (phase == longest || clocks[phase] == 0) continue;
-    shares[phase] =
-        static_cast<int64_t>(static_cast<double>(count) * static_cast<double>(clocks[phase]) / all_clocks);
-    rest -= shares[phase];
-  }
-  shares[longest] = rest;
-  return shares;
-}
-
 PhaseCounters::PhaseCounters(EventCounters& counters)
     : counters_(counters), clocks_per_reading_(least_clocks_per_call(50, [&] {
         CounterValues values{};
         counters.read(values);
-      })) {
-  // Class A on 2 ranks, a step of 0.33 ms and 8 phases, --papi software: reading after every phase takes 2.5 % of the
-  // time, after those of 3 readings and more 0.5 % (medians of 15 paired ratios, noise 0.5 %, Zen 5, 2026-11).
-  constexpr double shortest_in_readings = 3.0;
-  constexpr uint64_t fewest = 1000;  // the shuffle of a rank whose piece stays with it takes less
-  fewest_clocks_ = std::max(fewest, static_cast<uint64_t>(shortest_in_readings * clocks_per_reading_));
-}
+      })) {}
 
 void PhaseCounters::begin_region() {
   counts_ = {};
-  unread_ = {};
   counters_.read(first_);
   last_ = first_;
 }
 
 void PhaseCounters::leave_out() {
-  unread_ = {};
   counters_.read(last_);
   ++counts_.reading_count;
 }
@@ -68,17 +43,12 @@ void PhaseCounters::end_region() {
   for (size_t event = 0; event < last_.size(); ++event) counts_.region[event] = last_[event] - first_[event];
 }
 
-void PhaseCounters::read_now() {
-  CounterValues now{};
-  counters_.read(now);
+void PhaseCounters::after_phase(Phase phase, uint64_t /*begin_clocks*/, uint64_t /*end_clocks*/) {
+  const auto before = last_;
+  counters_.read(last_);
   ++counts_.reading_count;
-  const auto event_count = counters_.event_names().size();
-  for (size_t event = 0; event < event_count; ++event) {
-    const auto shares = shared_events(now[event] - last_[event], unread_);
-    for (size_t phase = 0; phase < phase_count; ++phase) counts_.phases[phase][event] += shares[phase];
-  }
-  unread_ = {};
-  last_ = now;
+  auto& counted = counts_.phases[index_of(phase)];
+  for (size_t event = 0; event < last_.size(); ++event) counted[event] += last_[event] - before[event];
 }
 
 void refuse_ways_to_count(const CounterOptions& options) {

@@ -15,19 +15,8 @@ struct RankCounts {
   uint64_t reading_count = 0;
 };
 
-/// Clocks of each phase since the last reading.
-using PhaseClocks = std::array<uint64_t, phase_count>;
-
-/// `count` events shared among phases in proportion to their clocks. The longest phase gets what rounding down
-/// leaves, so the shares add up, and a few rare events belong to it. No clocks: the first phase gets all.
-std::array<int64_t, phase_count> shared_events(int64_t count, const PhaseClocks& clocks);
-
-/// Adds up events of phases. One reading per phase, after it: reading is a system call, and a second one per
-/// phase would double the cost. None after a phase that is shorter than a few readings: events since the last
-/// reading are shared among the phases since then, by their clocks. That misses little of rare events, which make
-/// a phase long (a switch, a migration), and of processor time; it evens out the rates of the processor's events.
-/// Events between two phases, a few scalar instructions, count with the next one; leave_out() keeps the rest from
-/// them. Not thread-safe.
+/// Adds up events of phases. One reading per phase, after it: reading is a system call, and a second one per phase would double the cost. Events
+/// between two phases, a few scalar instructions, count with the next one; leave_out() keeps the rest from them. Not thread-safe.
 class PhaseCounters final : public PhaseObserver {
  public:
   /// Measures what a reading costs. Cost: 400 readings.
@@ -35,30 +24,19 @@ class PhaseCounters final : public PhaseObserver {
 
   /// Forgets what has been counted; the region begins.
   void begin_region();
-  /// Reads, unless this phase was short.
-  void after_phase(Phase phase, uint64_t begin_clocks, uint64_t end_clocks) override {
-    const auto clocks = end_clocks - begin_clocks;
-    unread_[index_of(phase)] += clocks;
-    if (clocks >= fewest_clocks_) read_now();
-  }
-  /// Reads, so that events until now belong to the phases since the last reading.
-  void read_now();
+  void after_phase(Phase phase, uint64_t begin_clocks, uint64_t end_clocks) override;
   /// Events since the last reading belong to no phase.
   void leave_out();
   /// The region ends. Events since the last reading belong to no phase.
   void end_region();
   const RankCounts& counts() const { return counts_; }
 
-  /// Reference clocks of the shortest phase that is read by itself.
-  uint64_t fewest_clocks() const { return fewest_clocks_; }
   /// Reference clocks that one reading costs, the smallest mean of several batches.
   double clocks_per_reading() const { return clocks_per_reading_; }
 
  private:
   EventCounters& counters_;
   double clocks_per_reading_;
-  uint64_t fewest_clocks_;
-  PhaseClocks unread_{};
   RankCounts counts_;
   CounterValues first_{};
   CounterValues last_{};

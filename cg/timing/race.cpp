@@ -49,29 +49,6 @@ struct Runner {
   }
 };
 
-/// The pass count with which a batch takes as long as on the other ranks, and long enough for the
-/// microseconds between the ranks' leaving a barrier to be lost in it. By the fastest pass of several trials:
-/// a disturbed one must not make batches of seconds.
-int64_t even_pass_count(comm::RankGroup& group, const std::function<bool(int64_t)>& work, bool& is_right) {
-  constexpr double shortest_s = 5e-3;
-  constexpr double near_enough = 1.25;
-  constexpr double most_growth = 16.0;  // a first pass is slow: its data are not in any cache yet
-  constexpr int most_trials = 10;
-  double pass_s = std::numeric_limits<double>::infinity();
-  int64_t pass_count = 1;
-  for (int trial = 0; trial < most_trials; ++trial) {
-    group.barrier();
-    const Stopwatch watch;
-    is_right = work(pass_count) && is_right;
-    const auto count = static_cast<double>(pass_count);
-    pass_s = std::min(pass_s, std::max(watch.seconds(), 1e-9) / count);
-    const double wanted = std::max(shortest_s, group.maximum(pass_s)) / pass_s;
-    pass_count = std::llround(std::clamp(wanted, count, most_growth * count));
-    if (group.minimum(int64_t{wanted <= near_enough * count}) != 0) break;
-  }
-  return pass_count;
-}
-
 }  // namespace
 
 std::vector<double> RaceResult::medians() const {
@@ -139,18 +116,22 @@ void describe(Members& m, RaceVerdict& verdict) {
 
 double common_pass_rate(comm::RankGroup& group, const std::function<bool(int64_t)>& work) {
   constexpr int batch_count = 16;
+  constexpr double shortest_s = 5e-3;  // the microseconds between the ranks' leaving a barrier are lost in it
+  constexpr auto most_passes = int64_t{1} << 40;
   bool is_right = true;
-  const auto pass_count = even_pass_count(group, work, is_right);
   // A batch begins with the first rank, ends with the last one, and counts as one for all ranks: the best batches of single ranks would be those
   // in which the others rested.
-  double best_s = std::numeric_limits<double>::infinity();
-  for (int batch = 0; batch < batch_count; ++batch) {
+  const auto batch_s = [&](int64_t pass_count) {
     group.barrier();
     const Stopwatch watch;
     is_right = work(pass_count) && is_right;
     group.barrier();
-    best_s = std::min(best_s, group.maximum(watch.seconds()));
-  }
+    return group.maximum(watch.seconds());
+  };
+  int64_t pass_count = 1;
+  while (pass_count < most_passes && batch_s(pass_count) < shortest_s) pass_count *= 2;
+  double best_s = std::numeric_limits<double>::infinity();
+  for (int batch = 0; batch < batch_count; ++batch) best_s = std::min(best_s, batch_s(pass_count));
   agree_on(group, [&] {
     if (!is_right)
       throw RunError(ExitCode::internal, "a loop that measures the machine's limits has a wrong result");

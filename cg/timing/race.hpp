@@ -55,10 +55,9 @@ RaceVerdict race_verdict(std::span<const std::vector<double>> turns, std::span<c
 
 void describe(Members& m, RaceVerdict& verdict);
 
-/// Passes per second of this rank while all ranks work, in their best batch. work(pass_count) does that many
-/// passes, local, and returns false for a wrong result. Each rank takes as many passes as make its batches
-/// about as long as the others': the ranks then share caches and memory for the whole batch. Collective.
-/// Cost: up to 26 batches of 5 ms, or of the slowest rank's pass where that takes longer. Throws RunError
+/// Passes per second while all ranks work, in their best batch. work(pass_count) does that many passes, local, and returns false for a wrong
+/// result. All ranks take as many passes, and a batch ends with the slowest: their works should take as long as each other's. Collective.
+/// Cost: up to 30 batches of 5 ms, or of the slowest rank's pass where that takes longer. Throws RunError
 /// with code 70 (on every rank alike) for a wrong result.
 double common_pass_rate(comm::RankGroup& group, const std::function<bool(int64_t pass_count)>& work);
 

@@ -61,14 +61,6 @@ TEST(ExpectedRestTest, CountsDownAndCorrectsItself) {
   EXPECT_DOUBLE_EQ(expected_rest_s(works, 3, 33.0), 0.0);
 }
 
-TEST(PlaceOfWorkTest, IsTheNextOneOrOneThatIsDoneAgain) {
-  const std::vector<Work> works{{"one", "a", 10.0}, {"two", "b", 10.0}, {"one", "a", 10.0}};
-  EXPECT_EQ(place_of(works, 0, "one"), 0U);
-  EXPECT_EQ(place_of(works, 1, "one"), 2U);
-  EXPECT_EQ(place_of(works, 3, "two"), 1U) << "done again with all after it";
-  EXPECT_EQ(place_of(works, 1, "three"), works.size()) << "not planned";
-}
-
 TEST(ExpectedRestTest, AFirstWorkThatIsOverAtOnceLeavesTimeForTheOthers) {
   const std::vector<Work> works{{"one", "a", 0.1}, {"two", "a", 10.0}};
   EXPECT_GT(expected_rest_s(works, 1, 0.0), 8.0);

@@ -80,18 +80,18 @@ TEST(RequireKnownEventsTest, SaysWhichNameIsMeant) {
   EXPECT_NE(message_for("perf::CYCLE").find("did you mean perf::CYCLES?"), std::string::npos);
   EXPECT_EQ(message_for("QQQQQQQQQQQQ").find("did you mean"), std::string::npos);
   // These exist, whether or not they can be counted here.
-  for (const auto* name : {"perf::CS", "perf::INSTRUCTIONS", "PAPI_L3_TCM", "software", "perf::CYCLES:u=1"})
+  for (const auto* name :
+       {"perf::CPU-MIGRATIONS", "perf::INSTRUCTIONS", "PAPI_L3_TCM", "software", "perf::CYCLES:u=1"})
     EXPECT_EQ(message_for(name), "no error") << name;
 }
 
 // ---------------------------------------------------------------- software events: their names, the threads that they are of, and those that are refused
 
-TEST(SoftwareEventTest, IsFoundByEveryNameThatPapiHasForIt) {
-  for (const auto* name : {"perf::CONTEXT-SWITCHES", "CONTEXT-SWITCHES", "perf::CS", "perf::context-switches",
-                           "perf::PERF_COUNT_SW_CONTEXT_SWITCHES", "perf::CONTEXT-SWITCHES:k=1"}) {
+TEST(SoftwareEventTest, IsFoundWithAndWithoutPrefixAndMasks) {
+  for (const auto* name : {"perf::CONTEXT-SWITCHES", "CONTEXT-SWITCHES", "perf::CONTEXT-SWITCHES:k=1"}) {
     const auto* event = find_software_event(name);
     ASSERT_NE(event, nullptr) << name;
-    EXPECT_EQ(full_name(*event), "perf::CONTEXT-SWITCHES") << name;
+    EXPECT_EQ(event->name, "perf::CONTEXT-SWITCHES") << name;
   }
   for (const auto* name : {"perf::CONTEXT", "perf::CYCLES", "perf::", "", "PAPI_TOT_CYC", "perf::C"})
     EXPECT_EQ(find_software_event(name), nullptr) << name;
@@ -126,8 +126,9 @@ TEST_F(SoftwareEventsTest, AreOfTheThreadOrOfTheProcess) {
 }
 
 TEST_F(SoftwareEventsTest, RefuseWhatTheSystemDoesNotCount) {
-  const EventCounters counters({"perf::CONTEXT-SWITCHES:u=1", "perf::ALIGNMENT-FAULTS", "perf::CS:x"}, false,
-                               UsageScope::thread);
+  const EventCounters counters(
+      {"perf::CONTEXT-SWITCHES:u=1", "perf::ALIGNMENT-FAULTS", "perf::CPU-MIGRATIONS"}, false,
+      UsageScope::thread);
   EXPECT_TRUE(counters.event_names().empty());
   ASSERT_EQ(counters.refused().size(), 3U);
   for (const auto& event : counters.refused()) EXPECT_FALSE(event.reason.empty()) << event.name;
