@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -131,7 +132,8 @@ bool can_be_replaced(const std::string& path) {
   return !is_kept && !is_mounted;
 }
 
-OutputFile::OutputFile(std::string path) : path_(std::move(path)) {
+OutputFile::OutputFile(std::string path, bool may_go_to_standard_output)
+    : path_(std::move(path)), may_go_to_standard_output_(may_go_to_standard_output) {
   if (path_ == standard_output_name) path_.clear();
   if (path_.empty()) {
     const int flags = fcntl(STDOUT_FILENO, F_GETFL);
@@ -142,29 +144,30 @@ OutputFile::OutputFile(std::string path) : path_(std::move(path)) {
     return;
   }
   const auto target = output_target(path_);
-  std::error_code error;
-  const bool is_other = std::filesystem::is_other(path_, error);
-  if (!is_other) path_ = target;
-  if (std::filesystem::is_directory(path_, error)) {
+  if (std::error_code error; std::filesystem::is_other(path_, error)) {
+    device_ =
+        Descriptor(open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, all_may_read_and_write));
+    if (!device_.is_open()) cannot_create(path_);
+    descriptor_ = device_.number();
+    return;
+  }
+  path_ = target;
+  struct stat status {};
+  if (lstat(path_.c_str(), &status) == 0 && S_ISDIR(status.st_mode)) {
     errno = EISDIR;
     cannot_create(path_);
   }
-  int reason = ENOENT;
-  if (!is_other && can_be_replaced(path_)) {
-    file_ = std::make_unique<UnnamedFile>(path_, FileNaming::at_the_end);
-    reason = errno;
-    if (file_->is_open()) {
-      descriptor_ = file_->descriptor();
-      keep_permissions(path_, descriptor_);
-      return;
-    }
+  file_ = std::make_unique<UnnamedFile>(path_, FileNaming::at_the_end);
+  const int reason = errno;
+  if (file_->is_open() && can_be_replaced(path_)) {
+    descriptor_ = file_->descriptor();
+    keep_permissions(path_, descriptor_);
+  } else if (Descriptor(open(path_.c_str(), O_WRONLY | O_NOFOLLOW | O_CLOEXEC)).is_open()) {
     file_.reset();
+  } else {
+    if (!file_->is_open()) errno = reason;
+    cannot_create(path_);
   }
-  in_place_ = Descriptor(open(path_.c_str(), O_WRONLY | O_CLOEXEC | (is_other ? 0 : O_NOFOLLOW)));
-  descriptor_ = in_place_.number();
-  if (in_place_.is_open()) return;
-  if (errno == ENOENT) errno = reason;
-  cannot_create(path_);
 }
 
 void keep_permissions(const std::string& target, int descriptor) {
@@ -178,16 +181,23 @@ void keep_permissions(const std::string& target, int descriptor) {
 OutputFile::~OutputFile() = default;
 
 void OutputFile::fail(int reason, std::string place) const {
-  if (place.empty() && is_ended_ && is_all_ && is_regular_file(descriptor_))
-    place = kept_elsewhere(path_.empty() ? "cg2d-output" : path_, text_);
-  throw RunError(ExitCode::cannot_write, "cannot write {}: {}{}{}", path_.empty() ? "standard output" : path_,
-                 std::strerror(reason), place.empty() ? "" : "; the result is in ", place);
+  const bool is_kept = is_ended_ && is_all_ && (descriptor_ < 0 || is_regular_file(descriptor_));
+  if (place.empty() && is_kept) place = kept_elsewhere(path_.empty() ? "cg2d-output" : path_, text_);
+  if (!place.empty()) {
+    place = "; the result is in " + place;
+  } else if (is_kept && !path_.empty() && may_go_to_standard_output_) {
+    make_way_for_output();
+    if (write_all(STDOUT_FILENO, text_)) place = "; the result is on standard output";
+  }
+  throw RunError(ExitCode::cannot_write, "cannot write {}: {}{}", path_.empty() ? "standard output" : path_,
+                 std::strerror(reason), place);
 }
 
 void OutputFile::write(std::string_view text) {
   constexpr size_t most_kept_bytes = size_t{2} << 20;
   text_ += text;
-  if (text_.size() < most_kept_bytes) return;
+  // Nothing is lost of a target that is written in place before its successor is there as a whole.
+  if (text_.size() < most_kept_bytes || descriptor_ < 0) return;
   write_out();
   text_.clear();
   is_all_ = false;
@@ -196,8 +206,6 @@ void OutputFile::write(std::string_view text) {
 /// The text that is in memory; the last part goes on to the disk.
 void OutputFile::write_out() {
   if (descriptor_ == STDOUT_FILENO) make_way_for_output();
-  // What was in the file before. A pipe or a device has no size.
-  if (in_place_.is_open() && is_all_) static_cast<void>(!ftruncate(descriptor_, 0));
   const bool is_written = write_all(descriptor_, text_) &&
                           (!is_ended_ || !is_regular_file(descriptor_) || put_on_device(descriptor_));
   if (!is_written) fail(errno);
@@ -205,12 +213,27 @@ void OutputFile::write_out() {
 
 void OutputFile::commit() {
   is_ended_ = true;
-  write_out();
-  if (!file_) return;
+  if (descriptor_ >= 0) write_out();
+  if (descriptor_ >= 0 && !file_) return;
   const std::lock_guard pause(end_pause());
-  if (file_->take_name()) return;
+  if (file_ && file_->take_name()) return;
+  // In place, for reasons that were known before (then there is no file) or not: a mount of another kind, a file system without hard links.
   const int reason = errno;
-  fail(reason, file_->keep());
+  // Now, since the name may have come to lead elsewhere meanwhile.
+  device_ = Descriptor(open(path_.c_str(), O_WRONLY | O_TRUNC | O_NOFOLLOW | O_CLOEXEC));
+  if (!device_.is_open() && errno == ENOENT)
+    device_ =
+        Descriptor(open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, all_may_read_and_write));
+  const int trouble = file_ ? reason : errno;
+  if (!device_.is_open()) fail(trouble, file_ ? file_->keep() : std::string());
+  descriptor_ = device_.number();
+  if (is_all_) return write_out();
+  struct stat whole {};
+  fstat(file_->descriptor(), &whole);
+  for (off_t copied = 0; copied < whole.st_size;)
+    if (sendfile(descriptor_, file_->descriptor(), &copied, static_cast<size_t>(whole.st_size - copied)) <= 0)
+      fail(errno, file_->keep());
+  if (!put_on_device(descriptor_)) fail(errno, file_->keep());
 }
 
 std::string kept_elsewhere(const std::string& path, std::string_view text) {

@@ -55,16 +55,17 @@ void secure_standard_descriptors();
 inline constexpr std::string_view standard_output_name = "-";
 
 /// Writes to an UnnamedFile, puts it on the disk and gives it the name of the target in commit(); without commit() nothing remains. A target
-/// that is there keeps its permissions. One that cannot be replaced (a mount point, another user's file in a folder with the sticky bit, a
-/// folder that cannot be written) or is no regular file (a pipe, a device) is written directly; an empty path and "-" are standard output.
+/// that is there keeps its permissions. Where it cannot be replaced (a mount point, another user's file in a folder with the sticky bit, a
+/// folder that cannot be written), commit() writes it in place, from memory. One that is no regular file (a pipe, a device) is written
+/// directly; an empty path and "-" are standard output.
 ///
 /// A loss is noticed by what write(), fsync() and rename() tell. A text of less than 2 MiB that cannot be written goes to the first of $TMPDIR
-/// (or /tmp), the current folder and $HOME that takes it, and the error says where.
+/// (or /tmp), the current folder and $HOME that takes it, at last to standard output where it may, and the error says where.
 class OutputFile {
  public:
   /// Throws RunError (cannot_create) when the file can neither be made nor written, so that a run fails before it computes for
   /// hours, not after; cannot_write where standard output is closed.
-  explicit OutputFile(std::string path);
+  explicit OutputFile(std::string path, bool may_go_to_standard_output = true);
   ~OutputFile();
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
@@ -81,10 +82,12 @@ class OutputFile {
   [[noreturn]] void fail(int reason, std::string place = {}) const;
 
   std::string path_;
-  std::unique_ptr<UnnamedFile> file_;  // none: standard output, or a file that is written directly
-  Descriptor in_place_;                // of the latter
-  int descriptor_ = -1;                // where texts go, of one of these
-  std::string text_;                   // all, or its last part: 2 MiB or more are written before
+  std::unique_ptr<UnnamedFile>
+      file_;             // none: standard output, a pipe, a device, or a file that is written in place
+  Descriptor device_;    // a pipe, a device, or in commit() a file in place
+  int descriptor_ = -1;  // where texts go, of one of these or standard output; none until commit(): in place
+  std::string text_;     // all, or its last part: 2 MiB or more are written before, but for a place
+  bool may_go_to_standard_output_;
   bool is_all_ = true;
   bool is_ended_ = false;  // no part follows
 };
@@ -115,10 +118,11 @@ std::invoke_result_t<Make> rendered(const Make& make) {
 }
 
 /// The output file, opened on rank 0 only; null on the others. Collective. Throws RunError.
-inline std::unique_ptr<OutputFile> open_output(const std::string& path, comm::RankGroup& group) {
+inline std::unique_ptr<OutputFile> open_output(const std::string& path, comm::RankGroup& group,
+                                               bool may_go_to_standard_output = true) {
   std::unique_ptr<OutputFile> file;
   agree_on(group, [&] {
-    if (group.rank() == 0) file = std::make_unique<OutputFile>(path);
+    if (group.rank() == 0) file = std::make_unique<OutputFile>(path, may_go_to_standard_output);
   });
   return file;
 }

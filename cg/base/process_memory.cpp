@@ -34,6 +34,10 @@ std::optional<int64_t> limit_of(auto resource) {
   return saturated(static_cast<double>(limit.rlim_cur));
 }
 
+MemoryRoom room_within(int64_t limit, int64_t used, MemoryRoom::Bound bound) {
+  return {.available_bytes = limit - used, .bound = bound, .limit_bytes = limit};
+}
+
 /// Of what a limit of a process leaves, the plans may take this share: vectors that grow have an old and a new place for a moment, and are
 /// mapped to their capacity, and ranks of a node map each other's memory. Measured: see tests/program/memory_limit_test.py.
 constexpr double planned_share = 15.0 / 16.0;
@@ -69,7 +73,13 @@ class PageMemory final : public std::pmr::memory_resource {
 
 MemoryRoom free_room() {
   MemoryRoom room;
-  if (const auto free = kibibytes_in("/proc/meminfo", "MemAvailable:")) room.available_bytes = *free;
+  if (const auto free = kibibytes_in("/proc/meminfo", "MemAvailable:"))
+    room.tighten({.available_bytes = *free, .bound = MemoryRoom::Bound::free_memory});
+  if (number_in_file("/proc/sys/vm/overcommit_memory", "") == 2) {
+    const auto limit = kibibytes_in("/proc/meminfo", "CommitLimit:");
+    const auto used = kibibytes_in("/proc/meminfo", "Committed_AS:");
+    if (limit && used) room.tighten(room_within(*limit, *used, MemoryRoom::Bound::commit_limit));
+  }
   return room;
 }
 
@@ -84,10 +94,9 @@ MemoryRoom enforced_room(int process_count, int thread_count) {
     const auto limit = limit_of(resource);
     if (!limit) return;
     const auto used = kibibytes_in("/proc/self/status", key).value_or(0) + stack_bytes_to_come(thread_count);
-    room.tighten(
-        {.available_bytes = saturated(planned_share * static_cast<double>(*limit - used) * process_count),
-         .bound = bound,
-         .limit_bytes = *limit});
+    auto own = room_within(*limit, used, bound);
+    own.available_bytes = saturated(planned_share * static_cast<double>(own.available_bytes) * process_count);
+    room.tighten(own);
   };
   tighten_by(RLIMIT_AS, "VmSize:", MemoryRoom::Bound::address_space);
   tighten_by(RLIMIT_DATA, "VmData:", MemoryRoom::Bound::data_segment);
@@ -103,8 +112,11 @@ MemoryRoom memory_room(int process_count) {
 std::string enough_limit_text(const MemoryRoom& room, int64_t missing_bytes, int process_count) {
   using enum MemoryRoom::Bound;
   if (room.bound == free_memory) return {};
-  constexpr std::array names{"free memory", "a control group's memory limit",
-                             "a limit of address space (ulimit -v)", "a limit of data (ulimit -d)",
+  constexpr std::array names{"free memory",
+                             "a control group's memory limit",
+                             "a limit of address space (ulimit -v)",
+                             "a limit of data (ulimit -d)",
+                             "a commit limit",
                              "--memory-limit"};
   const bool is_of_each = room.bound == address_space || room.bound == data_segment;
   auto missing = is_of_each

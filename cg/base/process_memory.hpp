@@ -24,8 +24,14 @@ int64_t huge_page_bytes();
 
 /// The memory that processes may still take, and the limit that bounds it.
 struct MemoryRoom {
-  /// As enough_limit_text() has their names.
-  enum class Bound { free_memory, control_group, address_space, data_segment, user };
+  enum class Bound {
+    free_memory,
+    control_group,
+    address_space,
+    data_segment,
+    commit_limit,
+    user
+  };  ///< as enough_limit_text() has their names
 
   int64_t available_bytes =
       std::numeric_limits<int64_t>::max();  ///< less than 0: so much too much is in use already
@@ -38,7 +44,7 @@ struct MemoryRoom {
   }
 };
 
-/// The room on this node by what the system says of itself: free memory.
+/// The room on this node by what the system says of itself: free memory (the commit limit where it does not overcommit).
 MemoryRoom free_room();
 /// The room of `process_count` processes like this one by what the system holds them to: the least of what the control groups allow, and of
 /// what this process's limits of address space and data (ulimit -v, -d) leave to it, times the number of processes. thread_count: of each

@@ -65,7 +65,7 @@ std::vector<double> elements_of(std::span<const double> piece, const comm::Index
 void save_vector(const std::string& path, std::span<const double> piece, const std::string& title,
                  const PiecePlace& place, comm::RankGroup& group) {
   // A program's own standard output is its own.
-  const auto file = open_output(path == standard_output_name ? "./-" : path, group);
+  const auto file = open_output(path == standard_output_name ? "./-" : path, group, false);
   write_vector(piece, place, title, group, file.get());
 }
 

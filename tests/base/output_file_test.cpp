@@ -14,6 +14,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <optional>
 #include <sstream>
 #include <string>
@@ -158,9 +159,14 @@ TEST_F(OutputFileTest, AFileThatCannotBeReplacedIsWrittenInPlace) {
     EXPECT_EQ(content(target), "new");
     EXPECT_EQ(names(), std::vector<std::string>{"result.json"});
   }
-  // It is untouched until there is something to write.
-  as_nobody([&] { OutputFile unused(target); });
-  EXPECT_EQ(content(target), "new");
+  // One whose name goes away meanwhile.
+  ASSERT_EQ(chmod(folder_.path().c_str(), 01777), 0);
+  std::unique_ptr<OutputFile> file;
+  as_nobody([&] { file = std::make_unique<OutputFile>(target); });
+  file->write("newer");
+  fs::remove(target);
+  as_nobody([&] { file->commit(); });
+  EXPECT_EQ(content(target), "newer");
   // One that can be neither replaced nor written is refused at once.
   ASSERT_EQ(chown(target.c_str(), 0, 0), 0);
   ASSERT_EQ(chmod(target.c_str(), 0644), 0);
@@ -255,6 +261,24 @@ TEST_F(OutputFileTest, AFolderThatTakesTheNameMeanwhileCannotBeWritten) {
   const auto kept = "result.json." + std::to_string(getpid()) + "-0";  // the error names it
   EXPECT_EQ(names(), (std::vector<std::string>{"result.json", kept}));
   EXPECT_EQ(content(path(kept)), "text");
+}
+
+TEST_F(OutputFileTest, ATextThatHasNoOtherPlaceIsOnStandardOutput) {
+  fs::create_directory(path("folder"));
+  OutputFile file(path("folder/result.json"));
+  file.write("text\n");
+  fs::remove_all(path("folder"));
+  testing::internal::CaptureStdout();
+  const auto here = fs::current_path();
+  const char* const home = getenv("HOME");
+  const std::string former_home = home == nullptr ? "" : home;
+  fs::current_path("/proc");  // where nobody can make a file
+  for (const auto* const name : {"TMPDIR", "HOME"}) ASSERT_EQ(setenv(name, "/proc", 1), 0);
+  EXPECT_EQ(error_of([&] { file.commit(); }, "; the result is on standard output"), ExitCode::cannot_write);
+  fs::current_path(here);
+  unsetenv("TMPDIR");
+  setenv("HOME", former_home.c_str(), 1);
+  EXPECT_EQ(testing::internal::GetCapturedStdout(), "text\n");
 }
 
 TEST_F(OutputFileTest, ATemporaryNameThatIsGoneIsNotNamed) {

@@ -123,7 +123,7 @@ class Signals(CheckpointTest):
                 self.assertEqual(rest["outer_steps"], whole["outer_steps"])
 
     def test_two_runs_with_one_folder(self):
-        """The second one is refused; the first one keeps its files. After a kill the folder is free."""
+        """The second one is refused and told whose the folder is; the first one keeps its files. After a kill the folder is free."""
         file = self.folder / "result.json"
         endless = ("--grid", "1x2", "--niter", "1000000", "--reference", "17")
         words = ("run", "--class", "W", "--kernel", "scalar", "--no-profile", *endless, "--format", "json", "--output", file)
@@ -132,7 +132,7 @@ class Signals(CheckpointTest):
             run.wait_for(r"outer iteration [3-9]")
             for restart in ((), ("--restart", self.state)):
                 second = run_program(2, *FIXED, "--grid", "1x2", *owned, *restart)
-                self.assert_refused(second, FOLDER_IN_USE, f"--checkpoint {self.state}: another run uses this folder (it has locked ")
+                self.assert_refused(second, FOLDER_IN_USE, f"--checkpoint {self.state}: another run uses this folder (process ", " since 20")
                 solve = run_program(2, "solve", "npb:S", "--no-profile", *owned, *restart)
                 self.assert_refused(solve, FOLDER_IN_USE, "another run uses this folder")
             run.wait_for_next(r"outer iteration \d+/")

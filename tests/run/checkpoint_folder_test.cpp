@@ -231,7 +231,7 @@ TEST(Checkpoints, KeepsOtherRunsOutOfItsFolder) {
   const auto before = folder.names();
   const auto error = common_error_of(ExitCode::folder_in_use,
                                      [&] { Checkpoints(saved_to(folder.path(), true), "run", group()); });
-  EXPECT_NE(error.find("another run uses this folder (it has locked "), std::string::npos) << error;
+  EXPECT_NE(error.find("another run uses this folder (process "), std::string::npos) << error;
   EXPECT_EQ(folder.names(), before);
   first->save(Saved(group(), 2).state());
   EXPECT_EQ(first->last_generation(), 2);

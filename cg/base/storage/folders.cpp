@@ -1,6 +1,7 @@
 #include "cg/base/storage/folders.hpp"
 
 #include <fcntl.h>
+#include <fmt/chrono.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -9,6 +10,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <ctime>
 #include <filesystem>
 #include <system_error>
 
@@ -72,6 +74,13 @@ FolderClaim::FolderClaim(std::string_view option, const std::string& folder, con
                    error.message(), option);
   while (!takes_lock()) {
   }
+  // For people: what cannot be written is not missed.
+  std::array<char, 256> host{};
+  if (gethostname(host.data(), host.size() - 1) != 0) host[0] = '?';
+  const auto text = fmt::format("process {} on {} since {:%Y-%m-%dT%H:%M:%SZ}\n", getpid(), host.data(),
+                                fmt::gmtime(std::time(nullptr)));
+  static_cast<void>(ftruncate(file_.number(), 0) == 0 &&
+                    pwrite(file_.number(), text.data(), text.size(), 0) > 0);
 }
 
 /// False: another run has removed the file that was locked. Then there is a new one, or none.
@@ -82,10 +91,14 @@ bool FolderClaim::takes_lock() {
   is_locked_ = flock(file_.number(), LOCK_EX | LOCK_NB) == 0;
   if (is_locked_) return leads_to(lock_path_, file_.number());
   if (errno != EWOULDBLOCK) return true;  // no locks here
+  // "process 71 on node3 since 2026-11-25T12:00:00Z"; the file may not tell (yet).
+  std::array<char, 512> text{};
+  const bool is_told = pread(file_.number(), text.data(), text.size() - 1, 0) > 0;
+  const std::string_view all = is_told ? text.data() : "it";
   throw RunError(
       ExitCode::folder_in_use,
-      "{} {}: another run uses this folder (it has locked {}); name another one, or wait for its end",
-      option_, folder_, lock_path_);
+      "{} {}: another run uses this folder ({} has locked {}); name another one, or wait for its end",
+      option_, folder_, all.substr(0, all.find('\n')), lock_path_);
 }
 
 std::string FolderClaim::warning() const {

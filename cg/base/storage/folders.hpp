@@ -38,14 +38,14 @@ void require_room(std::string_view option, const std::string& folder, int64_t by
                   comm::RankGroup& group);
 
 /// Makes the folder where it is missing, and locks a file in it (flock) during its lifetime. The lock ends with the process, whatever
-/// ends it: a file that a killed run has left is no lock.
+/// ends it: a file that a killed run has left is no lock. The file tells process, host and time of the run that has locked it.
 ///
 /// Limits of flock(): on NFS it reaches other hosts from NFS 4 on, and before with a lock service (not with the mount options nolock
 /// and local_lock); on Lustre with the mount option flock. Where the file system knows no locks, there is none: see is_locked().
 class FolderClaim {
  public:
-  /// Throws RunError: cannot_create where the folder will not do; folder_in_use where another run has the lock.
-  /// option: names the folder in messages, such as "--checkpoint". lock_name: of the file in the folder that is locked.
+  /// Throws RunError: cannot_create where the folder will not do; folder_in_use where another run has the lock, with one line
+  /// that says which. option: names the folder in messages, such as "--checkpoint". lock_name: of the file in the folder that is locked.
   FolderClaim(std::string_view option, const std::string& folder, const std::string& lock_name);
   /// Removes the file.
   ~FolderClaim();

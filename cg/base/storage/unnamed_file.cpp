@@ -40,19 +40,6 @@ std::string name_without_temporary_end(const std::string& name) {
   return is_end ? name.substr(0, point) : std::string();
 }
 
-/// Takes the room for these bytes of a file. Where the file system cannot promise any, it must have as many free.
-void take_room_in(const std::string& folder, int descriptor, const comm::IndexRange& bytes) {
-  if (fallocate(descriptor, 0, static_cast<off_t>(bytes.begin), static_cast<off_t>(bytes.size())) == 0)
-    return;
-  const int error = errno;
-  const auto free_bytes = folder_room(folder).available_bytes;
-  const bool is_full = error == ENOSPC || error == EDQUOT || error == EFBIG;
-  if (!is_full && bytes.size() <= free_bytes) return;
-  throw RunError(ExitCode::cannot_create,
-                 "not enough room in the folder {} for a file of {}: {}, {} are free", folder,
-                 format_bytes(bytes.end), std::strerror(is_full ? error : ENOSPC), format_bytes(free_bytes));
-}
-
 int64_t position_of(size_t chunk) { return static_cast<int64_t>(chunk * ScratchChunks::chunk_bytes); }
 
 }  // namespace
@@ -112,9 +99,9 @@ bool UnnamedFile::link_to(const std::string& name) const {
   return linkat(AT_FDCWD, source.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) == 0;
 }
 
-bool UnnamedFile::take_name() {
+bool UnnamedFile::take_name(ExistingFile existing) {
   if (!name_.empty() || !link_to(path_)) {
-    if (name_.empty() && errno == EEXIST)
+    if (name_.empty() && errno == EEXIST && existing == ExistingFile::is_replaced)
       name_ = name_beside(path_, [this](const auto& name) { return link_to(name); });
     if (name_.empty() || rename(name_.c_str(), path_.c_str()) != 0) return false;
     name_.clear();
@@ -142,7 +129,15 @@ void NewFile::append(std::span<const std::byte> bytes) {
 }
 
 void NewFile::reserve(int64_t byte_count) const {
-  take_room_in(folder_of(path()), descriptor(), {.begin = 0, .end = byte_count});
+  if (fallocate(descriptor(), FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(byte_count)) == 0) return;
+  const int error = errno;
+  const auto free_bytes = folder_room(folder_of(path())).available_bytes;
+  const bool is_full = error == ENOSPC || error == EDQUOT || error == EFBIG;
+  if (!is_full && byte_count <= free_bytes) return;
+  throw RunError(ExitCode::cannot_create,
+                 "cannot create {}: it needs {}, and its file system has {} left for it{}", path(),
+                 format_bytes(byte_count), format_bytes(free_bytes),
+                 is_full ? fmt::format(" ({})", std::strerror(error)) : std::string());
 }
 
 void NewFile::end_at(int64_t byte_count) const {
@@ -150,7 +145,7 @@ void NewFile::end_at(int64_t byte_count) const {
 }
 
 void NewFile::take_name() {
-  if (!UnnamedFile::take_name()) cannot_write(path());
+  if (!UnnamedFile::take_name(ExistingFile::is_kept)) cannot_write(path());
 }
 
 void remove_unfinished_files(const std::string& folder,
@@ -171,7 +166,12 @@ ScratchFile::ScratchFile(const std::string& folder, FileCaching caching, int64_t
 }
 
 void ScratchFile::take_room(const comm::IndexRange& bytes) const {
-  take_room_in(path(), descriptor(), bytes);
+  if (fallocate(descriptor(), 0, static_cast<off_t>(bytes.begin), static_cast<off_t>(bytes.size())) == 0)
+    return;
+  const int error = errno;
+  if (error != ENOSPC && error != EDQUOT && error != EFBIG) return;
+  throw RunError(ExitCode::cannot_create, "not enough room in the folder {} for a file of {}: {}", path(),
+                 format_bytes(bytes.end), std::strerror(error));
 }
 
 bool ScratchFile::is_direct() const { return (fcntl(descriptor(), F_GETFL) & O_DIRECT) != 0; }

@@ -37,6 +37,9 @@ enum class FileNaming {
   of_another_process,  ///< it is there, and has the name of its path; the other process gives it the final one
 };
 
+/// The fate of a file that has the name already.
+enum class ExistingFile { is_replaced, is_kept };
+
 /// Open for reading and writing. Nothing is left of a file that has no name, whatever ends the process. Where the file system has none without
 /// names, it gets a temporary one at once: that of its path with ".PROCESS-NUMBER" after it, which only a kill leaves; `never`: that goes
 /// at once, too. Whatever returns false or nothing leaves the reason in errno.
@@ -61,7 +64,7 @@ class UnnamedFile {
 
   /// A new file gets its name in one step, one that replaces another needs a second name for a moment. Then the name is on the disk;
   /// throws RunError (cannot_write) where the folder does not get there.
-  [[nodiscard]] bool take_name();
+  [[nodiscard]] bool take_name(ExistingFile existing = ExistingFile::is_replaced);
   /// Leaves it under a temporary name, which it returns; empty where it can have none.
   std::string keep();
 
@@ -83,11 +86,12 @@ class NewFile : public UnnamedFile {
   void append(std::span<const std::byte> bytes);
   /// Bytes that have been appended.
   int64_t size() const { return size_; }
-  /// Takes the room for so many bytes from the begin on, as ScratchFile::take_room().
+  /// Asks the file system for room for so many bytes from the begin on. One that cannot promise any must have as many free. Throws
+  /// RunError (cannot_create) with what is needed and what is free.
   void reserve(int64_t byte_count) const;
   /// Cuts the file after so many bytes.
   void end_at(int64_t byte_count) const;
-  /// Takes its name, and puts it on the disk.
+  /// Takes its name, which no file may have, and puts it on the disk.
   void take_name();
 
  private:
@@ -110,7 +114,7 @@ class ScratchFile : public UnnamedFile {
   ScratchFile(const std::string& folder, FileCaching caching, int64_t byte_count = 0);
 
   bool is_direct() const;
-  /// Takes the room for these bytes. A file system that cannot promise any must have as many free. Throws RunError (cannot_create).
+  /// Takes the room for these bytes. Where the file system cannot promise any, nothing is done. Throws RunError (cannot_create).
   void take_room(const comm::IndexRange& bytes) const;
 };
 
