@@ -111,26 +111,21 @@ class StencilUnderTest {
       : stencil_(stencil),
         group_(group),
         layout_(stencil.extents, cg2d::comm::best_domain_grid(stencil.extents, group.size())),
-        box_(layout_.box(group.rank())),
-        halo_(transport(options).make_halo(
-            group, layout_, {.shape = cg2d::halo_shape(stencil), .memory = &cg2d::page_memory()})),
-        sums_(cg2d::make_communicator(transport(options), group,
-                                      cg2d::comm::BlockLayout::even(0, {.columns = 1, .rows = group.size()}),
-                                      {})),
-        copy_(static_cast<size_t>(box_.size())) {
+        copy_(static_cast<size_t>(layout_.box(group.rank()).size())) {
+    const cg2d::Configuration configuration{.transport = options.transport,
+                                            .thread_count = options.thread_count};
     for (const auto set : cg2d::kernels::of_this_processor(cg2d::kernels::sets_without_gathers)) {
       for (const bool streams : {false, true}) {
         names_.push_back(fmt::format("{}, {}", cg2d::kernels::name_of(set), streams ? "streamed" : "stored"));
         operators_.push_back(std::make_unique<cg2d::StencilOperator>(
-            stencil, box_, *halo_, *sums_, timer_,
-            cg2d::StencilOperatorOptions{
-                .thread_count = options.thread_count, .streams = streams, .instruction_set = set}));
+            stencil, cg2d::MatrixFreeInput{.group = group, .configuration = configuration},
+            cg2d::StencilOperatorOptions{.streams = streams, .instruction_set = set}));
       }
     }
   }
 
   const cg2d::comm::DomainLayout& layout() const { return layout_; }
-  double bytes() const { return 16.0 * static_cast<double>(box_.size()); }
+  double bytes() const { return 16.0 * static_cast<double>(copy_.size()); }
 
   /// The products of ones are the numbers of missing neighbours. Collective.
   [[nodiscard]] bool all_are_right() {
@@ -153,7 +148,7 @@ class StencilUnderTest {
       works.push_back({.name = streams ? "copy p to q, streamed" : "copy p to q, memcpy",
                        .bytes = bytes(),
                        .call = [this, streams, threads = options.thread_count] {
-                         move_all(halo_->operand(), copy_, threads, streams);
+                         move_all(operators_.front()->operand(), copy_, threads, streams);
                        }});
     }
     for (size_t k = 0; k < operators_.size(); ++k) {
@@ -165,18 +160,10 @@ class StencilUnderTest {
   }
 
  private:
-  static const cg2d::comm::TransportRow& transport(const BenchOptions& options) {
-    return *cg2d::comm::find_transport(options.transport);
-  }
-
   Stencil stencil_;
   RankGroup& group_;
   cg2d::comm::DomainLayout layout_;
-  cg2d::comm::Box box_;
-  std::unique_ptr<cg2d::comm::HaloExchange> halo_;
-  std::unique_ptr<cg2d::comm::Communicator> sums_;
   cg2d::HugePageVector copy_;
-  cg2d::PhaseTimer timer_;
   std::vector<std::string> names_;
   std::vector<std::unique_ptr<cg2d::StencilOperator>> operators_;
 };

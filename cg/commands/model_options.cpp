@@ -5,6 +5,7 @@
 #include "cg/machine/interconnect.hpp"
 #include "cg/machine/machine_description.hpp"
 #include "cg/simulation/simulate_command.hpp"
+#include "cg/solver/cg_step.hpp"
 #include "cg/solver/matrix_cut.hpp"
 #include "cg/solver/slow_ranks.hpp"
 #include "cg/studies/model_command.hpp"
@@ -133,7 +134,7 @@ void declare_simulate(Subcommand& command) {
   command.add("--placement WHERE", fmt::format("where ranks are: {}", placement_values), simulate.placement);
   command.add(std::string(slow_rank_option) + " R:FACTOR,...", "products of rank R take FACTOR times as long",
               simulate.slow, &slow_ranks_from, {.standing = "none"});
-  command.add("--steps N", "CG steps, one after the other", simulate.step_count, {.most = 1'000'000});
+  command.add("--steps N", "CG steps, one after the other", simulate.step_count, {.most = 10'000});
   command.add("--trace FILE", "a time line of the ranks, for one class and grid, as of cg2d run --trace",
               simulate.trace, {.file = FileUse::writes});
   command.add("--what-if",
@@ -163,8 +164,8 @@ void declare_explain(Subcommand& command) {
                 return *grid;
               },
               {.standing = configuration.grid.name()});
-  command.add("--step all|" + one_of(explained_step_names()), "one operation of the CG step", explain.step);
-  add_result_options(command, explain.format, explain_format_names(), explain.output);
+  command.add("--step all|" + one_of(names_of(step_parts)), "one operation of the CG step", explain.step);
+  add_result_options(command, explain.format, {"text", "svg", "json"}, explain.output);
   command.begin_group("Sizes of the messages");
   add_class_option(command, explain.problem, "problem class: the order of its matrix", "S");
   command.add("--n N", "another order of the matrix", explain.problem.n, {.standing = "the class's"});

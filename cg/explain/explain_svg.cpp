@@ -11,13 +11,11 @@ constexpr double margin = 24;
 constexpr double lane_height = 34;
 constexpr double lane_name_width = 80;
 constexpr double character_width = 6.7;  // of the font for data, 11 px, with some room
-constexpr double block_width = 112;
-constexpr double block_height = 50;
 
 constexpr std::string_view style = R"(
-    svg { --page: #ffffff; --ink: #1a1a1a; --soft: #555555; --line: #b4b4b4; --arrow: #1f4e79; }
+    svg { --page: #ffffff; --ink: #1a1a1a; --soft: #555555; --arrow: #1f4e79; }
     @media (prefers-color-scheme: dark) {
-      svg { --page: #16191d; --ink: #eeeeee; --soft: #b5b5b5; --line: #565c63; --arrow: #8cc4ee; }
+      svg { --page: #16191d; --ink: #eeeeee; --soft: #b5b5b5; --arrow: #8cc4ee; }
     }
     .page { fill: var(--page); }
     text { fill: var(--ink); font: 13px system-ui, "Liberation Sans", Arial, sans-serif; }
@@ -26,19 +24,9 @@ constexpr std::string_view style = R"(
     .soft { fill: var(--soft); }
     .data { font: 11px ui-monospace, "Liberation Mono", monospace; }
     .message { paint-order: stroke; stroke: var(--page); stroke-width: 3px; stroke-linejoin: round; }
-    .block { fill: none; stroke: var(--line); }
     .arrow { stroke: var(--arrow); stroke-width: 1.4; fill: none; marker-end: url(#tip); }
     .tip { fill: var(--arrow); }
 )";
-
-std::string escaped(std::string_view text) {
-  std::string safe;
-  for (const auto& letter : text) {
-    const std::string_view itself(&letter, 1);
-    safe += letter == '&' ? "&amp;" : letter == '<' ? "&lt;" : letter == '>' ? "&gt;" : itself;
-  }
-  return safe;
-}
 
 /// The drawing so far. Every part is put below the one before it.
 struct Drawing {
@@ -47,8 +35,7 @@ struct Drawing {
   double bottom = margin;
 
   void text(double x, double y, std::string_view kind, std::string_view words) {
-    body +=
-        fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" class=\"{}\">{}</text>\n", x, y, kind, escaped(words));
+    body += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" class=\"{}\">{}</text>\n", x, y, kind, words);
     const double of_character = kind == "title" ? 10.5 : kind == "head" ? 9.0 : 7.2;
     width = std::max(width, x + of_character * static_cast<double>(words.size()) + margin);
   }
@@ -119,27 +106,6 @@ void draw_step(Drawing& drawing, const ExplainedStep& step, int number) {
   }
 }
 
-/// The matrix as a plane of blocks, each with its rank and that rank's pieces.
-void draw_matrix(Drawing& drawing, const comm::BlockLayout& layout) {
-  const auto grid = layout.grid();
-  drawing.line(40, "head", "The matrix blocks, and the pieces of p and q that each rank owns");
-  drawing.bottom += 12;
-  for (int row = 0; row < grid.rows; ++row) {
-    for (int column = 0; column < grid.columns; ++column) {
-      const int rank = grid.rank_at(row, column);
-      const double left = margin + column * block_width;
-      drawing.body += fmt::format(
-          "<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" class=\"block\"/>\n", left,
-          drawing.bottom, block_width, block_height);
-      drawing.width = std::max(drawing.width, left + block_width + margin);
-      drawing.text(left + 10, drawing.bottom + 20, "", fmt::format("rank {}", rank));
-      drawing.text(left + 10, drawing.bottom + 38, "data",
-                   fmt::format("p{} q{}", layout.column_piece_of(rank), layout.row_piece_of(rank)));
-    }
-    drawing.bottom += block_height;
-  }
-}
-
 }  // namespace
 
 std::string explanation_svg(const Explanation& explained) {
@@ -149,27 +115,19 @@ std::string explanation_svg(const Explanation& explained) {
   drawing.line(
       20, "soft",
       "pK, qK: piece K of p and q; (1 of 2): a partial sum, over 1 of 2 ranks; a message with + is added.");
-  draw_matrix(drawing, explained.layout);
   int number = 0;
-  // All figures in words, for readers who do not see the picture.
-  auto description = subtitle_of(explained) + ".";
-  for (const auto& step : explained.steps) {
-    draw_step(drawing, step, ++number);
-    description += fmt::format(
-        " {}: {} {}{}", step.name, step.purpose, sent_text(step),
-        step.rounds.empty() ? "" : fmt::format(" {}.", format_count(step.round_count(), "round")));
-  }
-  const double height = drawing.bottom + margin;
+  for (const auto& step : explained.steps) draw_step(drawing, step, ++number);
   return fmt::format(
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0:.0f}\" height=\"{1:.0f}\" viewBox=\"0 0 {0:.0f} "
-      "{1:.0f}\" "
-      "role=\"img\" aria-labelledby=\"title description\">\n<title id=\"title\">{2}</title>\n"
-      "<desc id=\"description\">{3}</desc>\n<style>{4}</style>\n<defs><marker id=\"tip\" viewBox=\"0 0 8 8\" "
-      "refX=\"7\" "
-      "refY=\"4\" markerWidth=\"7\" markerHeight=\"7\" orient=\"auto\"><path d=\"M 0 0 L 8 4 L 0 8 z\" "
-      "class=\"tip\"/>"
-      "</marker></defs>\n<rect width=\"100%\" height=\"100%\" class=\"page\"/>\n{5}</svg>\n",
-      drawing.width, height, escaped(title_of(explained)), escaped(description), style, drawing.body);
+      R"(<svg xmlns="http://www.w3.org/2000/svg" width="{0:.0f}" height="{1:.0f}" viewBox="0 0 {0:.0f} {1:.0f}"
+  role="img" aria-labelledby="title">
+<title id="title">{2}</title>
+<style>{3}</style>
+<defs><marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto">
+<path d="M 0 0 L 8 4 L 0 8 z" class="tip"/></marker></defs>
+<rect width="100%" height="100%" class="page"/>
+{4}</svg>
+)",
+      drawing.width, drawing.bottom + margin, title_of(explained), style, drawing.body);
 }
 
 }  // namespace cg2d

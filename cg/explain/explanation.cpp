@@ -1,6 +1,5 @@
 #include "cg/explain/explanation.hpp"
 
-#include <array>
 #include <numeric>
 
 #include "cg/base/describe.hpp"
@@ -150,8 +149,6 @@ ExplainedTraffic traffic_of(std::span<const ExplainedStep> steps) {
   }
   return total;
 }
-
-std::vector<std::string> explained_step_names() { return names_of(step_parts); }
 
 Explanation explain_step(const Problem& problem, const Configuration& configuration, std::string_view step) {
   const bool is_mirrored = planned_kernel(configuration).stores_half();
@@ -330,18 +327,11 @@ void visit_explanation(Members& m) {
 
 // The command.
 
-using Picture = std::string (*)(const Explanation& explained);
-/// The kinds of pictures. A new one is a row.
-constexpr std::array pictures{NamedValue<Picture>{"text", explanation_text},
-                              NamedValue<Picture>{"svg", explanation_svg},
-                              NamedValue<Picture>{"json", document_text<Explanation>}};
-
-std::vector<std::string> explain_format_names() { return names_of(pictures); }
-
 ExitCode explain(const ExplainOptions& options, comm::RankGroup& group) {
   write_output(options.output, group, [&] {
-    const auto draw = row_named(pictures, options.format)->value;
-    return draw(explain_step(options.problem, options.configuration, options.step));
+    const auto explained = explain_step(options.problem, options.configuration, options.step);
+    if (options.format == "json") return document_text(explained);
+    return options.format == "svg" ? explanation_svg(explained) : explanation_text(explained);
   });
   return ExitCode::success;
 }

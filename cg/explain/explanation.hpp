@@ -123,10 +123,7 @@ struct Explanation {
 /// The largest number of ranks that is explained: pictures of more say nothing.
 inline constexpr int most_explained_ranks = 256;
 
-/// The names that --step takes besides "all", in the order of a CG step.
-std::vector<std::string> explained_step_names();
-
-/// step: a name, or "all". Throws InputError for a step that this kernel does not have. Cost: that of replay(),
+/// step: the name of a part of a CG step (step_parts), or "all". Throws InputError for a step that this kernel does not have. Cost: that of replay(),
 /// for every grid of the ranks.
 Explanation explain_step(const Problem& problem, const Configuration& configuration, std::string_view step);
 
@@ -158,9 +155,6 @@ struct ExplainOptions {
   std::string format = "text";
   std::string output;  ///< empty: standard output
 };
-
-/// Every format that --format takes.
-std::vector<std::string> explain_format_names();
 
 /// Rank 0 makes the picture. Collective. Throws RunError on every rank alike.
 ExitCode explain(const ExplainOptions& options, comm::RankGroup& group);

@@ -1,4 +1,4 @@
-// The simulator of cg2d simulate: replays what each rank does on a network of SimGrid, and says how long each phase took on each rank.
+// The simulator of cg2d simulate: replays what each rank does on a network of SimGrid, and says when each operation began and ended.
 //
 //     simulator PLAN RESULT
 //
@@ -6,7 +6,6 @@
 
 #include <fstream>
 #include <iostream>
-#include <memory>
 #include <simgrid/s4u.hpp>
 #include <stdexcept>
 #include <string>
@@ -35,28 +34,20 @@ void replay(const cg2d::ReplayPlan& plan, size_t number, cg2d::SimulatedRank& ra
   }
   for (int repeat = 0; repeat < plan.repeats; ++repeat) {
     for (const auto& operation : operations) {
-      auto& part = rank.parts[static_cast<size_t>(operation.phase)];
       const double begin_s = s4u::Engine::get_clock();
       wait(operation.before_s);
       s4u::CommPtr sent;
       if (operation.to >= 0) {
-        // Its size is all that matters; the payload says it to the receiver.
-        auto size = std::make_unique<int64_t>(operation.byte_count);
+        // Its size is all that matters; nobody looks at the payload, which must be there.
         sent = mailbox(number, static_cast<size_t>(operation.to))
-                   ->put_init(size.release(), static_cast<uint64_t>(operation.byte_count))
+                   ->put_init(s4u::Actor::self(), static_cast<uint64_t>(operation.byte_count))
                    ->set_rate(operation.bytes_per_s);
         sent->start();
       }
-      if (operation.from >= 0) {
-        const auto size = mailbox(static_cast<size_t>(operation.from), number)->get_unique<int64_t>();
-        ++part.message_count;
-        part.byte_count += *size;
-      }
+      if (operation.from >= 0) mailbox(static_cast<size_t>(operation.from), number)->get<s4u::Actor>();
       if (sent) sent->wait();
       wait(operation.after_s);
-      const double end_s = s4u::Engine::get_clock();
-      part.seconds += end_s - begin_s;
-      if (plan.has_events) rank.events.push_back({begin_s, end_s});
+      rank.push_back({begin_s, s4u::Engine::get_clock()});
     }
   }
 }
@@ -113,7 +104,6 @@ int main(int argument_count, char** arguments) {
     const auto nodes = make_nodes(plan);
     std::vector<cg2d::SimulatedRank> ranks(plan.ranks.size());
     for (size_t number = 0; number < ranks.size(); ++number) {
-      ranks[number].parts.resize(plan.phase_count);
       s4u::Actor::create("rank" + std::to_string(number), nodes.at(plan.ranks[number].node),
                          [&plan, number, &rank = ranks[number]] { replay(plan, number, rank); });
     }

@@ -51,22 +51,13 @@ struct PlannedRank {
 };
 
 struct ReplayPlan {
-  size_t phase_count = 0;
   int repeats = 1;
-  bool has_events = false;  ///< asks for the times of each operation
   size_t node_count = 0;
   std::vector<PlannedLink> links{};
   std::vector<PlannedRoute> routes{};
   std::vector<PlannedRank> ranks{};
 
-  void visit(const auto& take) { take(phase_count, repeats, has_events, node_count, links, routes, ranks); }
-};
-
-/// One rank in one phase, all repeats together.
-struct SimulatedPart {
-  double seconds = 0.0;
-  int64_t message_count = 0;  ///< received
-  int64_t byte_count = 0;
+  void visit(const auto& take) { take(repeats, node_count, links, routes, ranks); }
 };
 
 /// Begin and end of an operation, seconds.
@@ -75,12 +66,8 @@ struct SimulatedEvent {
   double end_s = 0.0;
 };
 
-struct SimulatedRank {
-  std::vector<SimulatedPart> parts;      ///< [phase]
-  std::vector<SimulatedEvent> events{};  ///< [operation], where the plan asks for them
-
-  void visit(const auto& take) { take(parts, events); }
-};
+/// One rank: [operation], one repeat after the other.
+using SimulatedRank = std::vector<SimulatedEvent>;
 
 /// Writes a value to a file (std::ostream) or reads one (std::istream), as memory has it. What is read of a file that ends too early is no
 /// value, and the stream says so.

@@ -96,7 +96,7 @@ struct StepPlan {
   ReplayPlan replay;
   std::vector<PhaseTraffic> phases{};  ///< [phase]
 };
-/// has_events: the simulator tells when each operation began and ended. Cost: memory and time of the order of the messages of a step.
-StepPlan plan_step(const PlacedRun& run, int repeats, bool has_events = false);
+/// Cost: memory and time of the order of the messages of a step.
+StepPlan plan_step(const PlacedRun& run, int repeats);
 
 }  // namespace cg2d

@@ -220,7 +220,7 @@ std::vector<RankOperation> step_of_rank(const PlacedRun& run, int rank) {
   return steps.taken();
 }
 
-StepPlan plan_step(const PlacedRun& run, int repeats, bool has_events) {
+StepPlan plan_step(const PlacedRun& run, int repeats) {
   std::vector<LinkLoads> loads(benchmark_phase_count);
   std::vector<std::string> links;  // by number, in the order of their first use
   std::unordered_map<std::string, size_t> numbers;
@@ -235,9 +235,7 @@ StepPlan plan_step(const PlacedRun& run, int repeats, bool has_events) {
     }
     return route;
   };
-  StepPlan plan{
-      .replay = {.phase_count = benchmark_phase_count, .repeats = repeats, .has_events = has_events},
-      .phases = std::vector<PhaseTraffic>(benchmark_phase_count)};
+  StepPlan plan{.replay = {.repeats = repeats}, .phases = std::vector<PhaseTraffic>(benchmark_phase_count)};
   auto& replay = plan.replay;
   for (int rank = 0; rank < run.configuration.grid.rank_count(); ++rank) {
     const int node = run.node_of(rank);

@@ -106,13 +106,6 @@ void CgRecurrence::recompute_rho(std::span<CgSystem> systems) {
   }
 }
 
-void CgRecurrence::keep_iterate(CgSystem& system, const LinearSystem& pieces, ConstPiece done) {
-  if (!pieces.keeps_best || !system.kept.takes(system.square_before, system.state)) return;
-  const auto local = vectors_.updates();
-  local->copy(pieces.x, pieces.kept_x);
-  if (!done.empty()) local->add_scaled(-system.state.alpha, done, pieces.kept_x);
-}
-
 std::span<const CgVariantRow> cg_variant_table() {
   static const std::array table{classic_variant(), chronopoulos_gear_variant(), pipelined_variant()};
   return table;

@@ -154,9 +154,6 @@ class CgRecurrence : public Interface {
   /// Asks the rule again about the systems that are doubted, with the rounding bound of p . A p. p is not the operator's operand.
   void ask_with_rounding(std::span<CgSystem> systems, const StopRule& stop, ConstPiece p);
 
-  /// For every step of one system, after go_on_with(). done: its direction p, where x has taken the step already.
-  void keep_iterate(CgSystem& system, const LinearSystem& pieces, ConstPiece done = {});
-
   LinearOperator& matrix_;
   Preconditioner& preconditioner_;
   DistributedVectors& vectors_;

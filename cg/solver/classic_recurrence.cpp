@@ -47,11 +47,7 @@ class ClassicRecurrence final : public CgRecurrence {
     for (auto& system : systems) {
       if (system.goes_on()) system.state.take_alpha();
     }
-    if (systems.size() == 1) {
-      finish_step(systems.front(), pieces);
-    } else {
-      finish_steps(systems, pieces);
-    }
+    finish_step(systems, pieces);
   }
 
   ConstPiece direction() const override { return p_; }
@@ -85,45 +81,36 @@ class ClassicRecurrence final : public CgRecurrence {
     matrix_.set_aside(false);
   }
 
-  /// From alpha to the next direction, of one system: with a diagonal in two passes over the vectors, quicker where these are in memory.
-  void finish_step(CgSystem& system, const LinearSystem& pieces) {
-    const auto& state = system.state;
-    const bool is_exact = matrix_.most_terms() > 0.0;  // which the operations with a diagonal are not
-    const auto diagonal = is_exact ? ConstPiece() : preconditioner_.inverse_diagonal();
+  /// From alpha to the next directions. Of one system with a diagonal in two passes over the vectors, quicker where these are in memory.
+  void finish_step(std::span<CgSystem> systems, const LinearSystem& pieces) {
+    const auto numbers = [&](double CgState::*number) {
+      return PerSystem(systems, [&](const CgSystem& one) { return one.goes_on() ? one.state.*number : 0.0; });
+    };
+    const auto lengths = numbers(&CgState::alpha);
+    // Operations with a diagonal are not exact.
+    const bool takes_diagonal = systems.size() == 1 && matrix_.most_terms() == 0.0;
+    const auto diagonal = takes_diagonal ? preconditioner_.inverse_diagonal() : ConstPiece();
     ConstPiece preconditioned = r_;
     if (diagonal.empty()) {
-      vectors_.updates()->add_scaled(-state.alpha, matrix_.result(), r_);
+      vectors_.updates()->subtract_scaled_each(lengths.all(), matrix_.result(), r_);
       preconditioned = preconditioner_.apply(r_, vectors_);
-      compute_products(std::span(&system, 1), preconditioned, &CgSystem::go_on_with);
+      compute_products(systems, preconditioned, &CgSystem::go_on_with);
     } else {
-      const auto products = vectors_.updates()->step_residual(state.alpha, matrix_.result(), diagonal, r_);
+      const auto products = vectors_.updates()->step_residual(lengths[0], matrix_.result(), diagonal, r_);
       const auto [rho, residual_square] = vectors_.sums([&](VectorOps&) { return products; });
-      system.go_on_with(rho, residual_square);
+      systems.front().go_on_with(rho, residual_square);
     }
-    keep_iterate(system, pieces);
-    vectors_.updates()->step_and_turn(state.alpha, state.beta, preconditioned, p_, pieces.x, diagonal);
-  }
-
-  /// From alpha to the next directions, of several systems: the operations are other ones, as are their roundings.
-  void finish_steps(std::span<CgSystem> systems, const LinearSystem& pieces) {
-    const PerSystem lengths(systems,
-                            [](const CgSystem& one) { return one.goes_on() ? one.state.alpha : 0.0; });
-    vectors_.updates()->steps_along(lengths.all(), p_, matrix_.result(), pieces.x, r_);
-    const auto preconditioned = preconditioner_.apply(r_, vectors_);
-    compute_products(systems, preconditioned, &CgSystem::go_on_with);
-    const PerSystem factors(systems,
-                            [](const CgSystem& one) { return one.goes_on() ? one.state.beta : 0.0; });
     if (pieces.keeps_best) {
-      // x has taken the step: x - alpha p is kept for the systems whose residual begins to grow.
       PerSystem are_kept(systems.size());
       for (size_t k = 0; k < systems.size(); ++k) {
         auto& system = systems[k];
         are_kept[k] = system.goes_on() && system.kept.takes(system.square_before, system.state) ? 1.0 : 0.0;
       }
-      if (are_kept.has_any())
-        vectors_.updates()->step_back_where(are_kept.all(), lengths.all(), p_, pieces.x, pieces.kept_x);
+      if (are_kept.has_any()) vectors_.updates()->copy_where(are_kept.all(), pieces.x, pieces.kept_x);
     }
-    vectors_.updates()->scale_and_add_each(preconditioned, factors.all(), p_);
+    const auto factors = numbers(&CgState::beta);
+    vectors_.updates()->step_and_turn_each(lengths.all(), factors.all(), preconditioned, p_, pieces.x,
+                                           diagonal);
   }
 
   /// The operator's result := A p

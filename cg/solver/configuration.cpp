@@ -35,8 +35,6 @@ void assign(std::string& value, const ConfigurationAxis& axis, std::string_view 
 void assign(int& value, const ConfigurationAxis& axis, std::string_view text) {
   const auto [smallest, largest] = axis.limits;
   const auto number = number_from<int>(text);
-  if (smallest == 0 && number && *number < 0)
-    throw InputError("{} {}: must not be negative", axis.option, *number);
   if (!number) throw InputError("{}: \"{}\" is not a whole number up to {}", axis.option, text, largest);
   require_within(std::string(axis.option), *number, largest, smallest);
   value = *number;

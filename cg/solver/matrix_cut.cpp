@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstddef>
+#include <sstream>
 
 #include "cg/base/agreement.hpp"
 #include "cg/base/errors.hpp"
@@ -82,17 +82,12 @@ std::optional<int> rank_count_for(const MatrixCut& cut, comm::RankGroup& group) 
 }
 
 std::vector<double> shares_in(std::string_view text, const std::string& path, int piece_count) {
-  constexpr std::string_view blanks = " \t\r\f\v";
   std::vector<double> shares;
   int64_t line_number = 0;
-  for (auto line : lines_of(text)) {
+  for (const auto line : lines_of(text)) {
     ++line_number;
-    line = line.substr(0, line.find('#'));
-    for (auto begin = line.find_first_not_of(blanks); begin != std::string_view::npos;
-         begin = line.find_first_not_of(blanks)) {
-      line.remove_prefix(begin);
-      const auto word = line.substr(0, line.find_first_of(blanks));
-      line.remove_prefix(word.size());
+    std::istringstream words(std::string(line.substr(0, line.find('#'))));
+    for (std::string word; words >> word;) {
       const auto share = number_from<double>(word);
       if (!share || !std::isfinite(*share) || !(*share > 0.0))
         throw FileError(path, line_number, "found \"{}\", expected a share: a finite number greater than 0",

@@ -53,7 +53,10 @@ class OneSumRecurrence : public CgRecurrence {
     next_curvature_ = products[1];
     if (state.alpha != 0.0) next_curvature_ -= state.beta * state.rho / state.alpha;
     is_direct_ = false;
-    keep_iterate(system, pieces, p_);
+    if (!pieces.keeps_best || !system.kept.takes(system.square_before, state)) return;
+    const auto local = vectors_.updates();
+    local->copy(pieces.x, pieces.kept_x);
+    local->add_scaled(-state.alpha, p_, pieces.kept_x);
   }
   /// From alpha to the next direction.
   virtual void take_step(CgSystem& system, const LinearSystem& pieces) = 0;

@@ -28,12 +28,6 @@ std::string kept_text(const SystemSolveResult& result, const SolveTerms& terms) 
                      kept_place_of(result, terms.step), result.true_residual_norm, result.last_residual_norm);
 }
 
-/// The way to scale a system: M does so already where there is one.
-std::string scaling_text(const SystemSolveResult& result, const SolveTerms& terms, std::string_view scaled) {
-  return result.has_preconditioner ? fmt::format("take another {}", terms.preconditioner)
-                                   : fmt::format("scale {}, as {} jacobi does", scaled, terms.preconditioner);
-}
-
 std::string not_positive_definite_sentence(const SystemSolveResult& result, const SolveTerms& terms) {
   // Where an earlier p . A p was positive, A is indefinite.
   const auto what =
@@ -57,41 +51,36 @@ std::string condition_text(const SystemSolveResult& result) {
 }
 
 std::string stagnated_sentence(const SystemSolveResult& result, const SolveTerms& terms) {
-  const auto steps = steps_of(result, terms);
-  if (result.quantity == "b . b" || !std::isfinite(result.quantity_value)) {
-    // The numbers of a finite system are too large or too small.
-    const auto what =
-        result.quantity == "b . b"
-            ? "squares of the right-hand side leave the range of double precision: scale it, and x with it"
-            : fmt::format(
-                  "numbers leave the range of double precision, since those of the matrix or of the "
-                  "right-hand side are of too different magnitudes{}: {}, or scale the right-hand side",
-                  condition_text(result), scaling_text(result, terms, "the matrix"));
-    return fmt::format("stagnated after {}: {}: {}", steps, quantity_text(result, terms), what);
-  }
-  if (result.quantity == "r . r") {
+  const auto text = fmt::format("stagnated after {}: || b - A x || is {:.3g}, recomputed; ",
+                                steps_of(result, terms), result.last_residual_norm);
+  const auto* const with = result.has_preconditioner ? " with this preconditioner" : "";
+  const auto condition = condition_text(result);
+  // M scales the system already where there is one.
+  const auto scaling = result.has_preconditioner
+                           ? fmt::format("take another {}", terms.preconditioner)
+                           : fmt::format("scale the matrix, as {} jacobi does", terms.preconditioner);
+  if (result.quantity.empty())
     return fmt::format(
-        "stagnated after {}: || b - A x || is {:.3g}, recomputed, and no {} makes it smaller than {:.3g}, as "
-        "it was {}: the matrix is too badly scaled for double precision{}{}, or not positive definite, by "
-        "too little for p . A p to show it: {}, or take a factorization",
-        steps, result.last_residual_norm, terms.step, std::sqrt(result.quantity_value),
-        seen_in(result, terms), result.has_preconditioner ? ", with this preconditioner, too" : "",
-        condition_text(result), scaling_text(result, terms, "it"));
-  }
-  if (!result.quantity.empty()) {
+        "{}{:.3g} by the recurrence: the tolerance is below the accuracy of double precision for this "
+        "system{}{}: take a larger {}, or {}",
+        text, result.residual_norm, with, condition, terms.tolerance, scaling);
+  const auto seen = text + quantity_text(result, terms);
+  if (result.quantity == "b . b")
+    return seen +
+           ": its numbers leave the range of double precision: scale the right-hand side, and x with it";
+  if (!std::isfinite(result.quantity_value))
+    return fmt::format("{}: numbers leave the range of double precision{}: {}, or scale the right-hand side",
+                       seen, condition, scaling);
+  if (result.quantity == "r . r")
     return fmt::format(
-        "stagnated after {}: || b - A x || is {:.3g}, recomputed; {}, zero to rounding (at most {:.3g}): the "
-        "matrix is singular to double precision, and b has a part that no A x reaches: subtract from b its "
-        "part in the null space (its mean, where that is the constants), or fix an unknown",
-        steps, result.last_residual_norm, quantity_text(result, terms), result.quantity_rounding);
-  }
+        "{}, and no smaller since: the matrix is too badly scaled for double precision{}{}, or not positive "
+        "definite, by too little for p . A p to show it: {}, or take a factorization",
+        seen, with, condition, scaling);
   return fmt::format(
-      "stagnated after {}: || b - A x || is {:.3g} by the recurrence and {:.3g} recomputed, which no "
-      "further {}s improve; the tolerance is below the accuracy of double precision for this system{}{}: "
-      "take a larger {}, or {}",
-      steps, result.residual_norm, result.last_residual_norm, terms.step,
-      result.has_preconditioner ? " with this preconditioner" : "", condition_text(result), terms.tolerance,
-      scaling_text(result, terms, "the matrix"));
+      "{}, zero to rounding (at most {:.3g}): the matrix is singular to double precision, and b has a part "
+      "that no A x reaches: subtract from b its part in the null space (its mean, where that is the "
+      "constants), or fix an unknown",
+      seen, result.quantity_rounding);
 }
 
 std::string not_finite_sentence(const SystemSolveResult& result, const SolveTerms& terms) {
@@ -123,6 +112,7 @@ std::string kept_place_of(const SystemSolveResult& result, std::string_view step
 }
 
 std::string sentence_of(const SystemSolveResult& result, const SolveTerms& terms) {
+  const auto kept = kept_text(result, terms);
   switch (result.end) {
     case SolveEnd::converged:
       return fmt::format("converged in {}: || b - A x || is {:.3g}, recomputed", steps_of(result, terms),
@@ -133,13 +123,13 @@ std::string sentence_of(const SystemSolveResult& result, const SolveTerms& terms
                  "or a larger {}",
                  steps_of(result, terms), result.last_residual_norm, condition_text(result), terms.step_limit,
                  result.has_preconditioner ? "another" : "a", terms.preconditioner, terms.tolerance) +
-             kept_text(result, terms);
+             kept;
     case SolveEnd::stagnated:
-      return stagnated_sentence(result, terms) + kept_text(result, terms);
+      return stagnated_sentence(result, terms) + kept;
     case SolveEnd::not_positive_definite:
-      return not_positive_definite_sentence(result, terms) + kept_text(result, terms);
+      return not_positive_definite_sentence(result, terms) + kept;
     case SolveEnd::not_finite:
-      return not_finite_sentence(result, terms) + kept_text(result, terms);
+      return not_finite_sentence(result, terms) + kept;
     case SolveEnd::zero_right_hand_side:
       return "the right-hand side is zero, so x = 0";
     case SolveEnd::stopped:

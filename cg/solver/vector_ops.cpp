@@ -61,6 +61,8 @@ void for_each_piece(const ElementRange& part, const Work& work) {
 template <typename Work>
 void with_count(size_t vector_count, const Work& work) {
   switch (vector_count) {
+    case 1:
+      return work(std::integral_constant<size_t, 1>());
     case 2:
       return work(std::integral_constant<size_t, 2>());
     case 4:
@@ -88,34 +90,24 @@ void on_parts(int thread_count, size_t size, const Work& work) {
   }
 }
 
-/// Calls work(element, number) for the elements of several vectors, each with the number of its vector, on the threads.
+/// Calls work(element, number, other) for the elements of several vectors, each with the numbers of its vector, on the threads; other: 0 where
+/// there are no others.
 template <typename Work>
-void on_elements(int thread_count, size_t size, std::span<const double> numbers, const Work& work) {
+void on_elements(int thread_count, size_t size, std::span<const double> numbers, const Work& work,
+                 std::span<const double> others = {}) {
   with_count(numbers.size(), [&](const auto vector_count) {
     constexpr size_t count = vector_count;
     on_parts(thread_count, size / count, [&](const ElementRange& rows) {
       double own[count];
+      double own_other[count] = {};
       std::copy_n(numbers.begin(), count, own);
+      std::ranges::copy(others, own_other);
       const auto end = (rows.begin + rows.size) * count;
       for (auto row = rows.begin * count; row < end; row += count) {
 #pragma omp simd
-        for (size_t k = 0; k < count; ++k) work(row + k, own[k]);
+        for (size_t k = 0; k < count; ++k) work(row + k, own[k], own_other[k]);
       }
     });
-  });
-}
-
-/// Calls work(element, vector) for the elements of the vectors whose number is not 0, on the threads.
-template <typename Work>
-void on_taken(int thread_count, size_t size, std::span<const double> are_taken, const Work& work) {
-  const auto count = are_taken.size();
-  on_parts(thread_count, size / count, [&](const ElementRange& rows) {
-    const auto end = (rows.begin + rows.size) * count;
-    for (auto row = rows.begin * count; row < end; row += count) {
-      for (size_t vector = 0; vector < count; ++vector) {
-        if (are_taken[vector] != 0.0) work(row + vector, vector);
-      }
-    }
   });
 }
 
@@ -308,36 +300,38 @@ void VectorOps::dots(ConstPiece x, ConstPiece y, std::span<double> sums) {
   });
 }
 
-void VectorOps::steps_along(std::span<const double> lengths, ConstPiece p, ConstPiece q, Piece x, Piece r) {
-  record_update(work_on(x, 3, 2) + work_on(r, 3, 2));
-  on_elements(thread_count_, x.size(), lengths, [&](size_t k, double length) {
-    x.data()[k] += length * p.data()[k];
-    r.data()[k] -= length * q.data()[k];
-  });
-}
-
-void VectorOps::scale_and_add_each(ConstPiece x, std::span<const double> factors, Piece y) {
+void VectorOps::subtract_scaled_each(std::span<const double> factors, ConstPiece x, Piece y) {
+  if (factors.size() == 1) return add_scaled(-factors[0], x, y);
   record_update(work_on(y, 3, 2));
   on_elements(thread_count_, y.size(), factors,
-              [&](size_t k, double factor) { y.data()[k] = x.data()[k] + factor * y.data()[k]; });
+              [&](size_t k, double factor, double) { y.data()[k] -= factor * x.data()[k]; });
+}
+
+void VectorOps::step_and_turn_each(std::span<const double> lengths, std::span<const double> factors,
+                                   ConstPiece z, Piece p, Piece x, ConstPiece d) {
+  if (lengths.size() == 1) return step_and_turn(lengths[0], factors[0], z, p, x, d);
+  record_update(work_on(x, 3, 2));
+  record_update(work_on(p, 2, 2));
+  const auto step = [&](size_t k, double length, double factor) {
+    x.data()[k] += length * p.data()[k];
+    p.data()[k] = z.data()[k] + factor * p.data()[k];
+  };
+  on_elements(thread_count_, x.size(), lengths, step, factors);
 }
 
 void VectorOps::subtract_where(std::span<const double> are_taken, ConstPiece x, ConstPiece y, Piece z) {
   record_update(work_on(z, 3, 1));
-  on_taken(thread_count_, z.size(), are_taken, [&](size_t k, size_t) { z[k] = x[k] - y[k]; });
+  on_elements(thread_count_, z.size(), are_taken, [&](size_t k, double is_taken, double) {
+    if (is_taken != 0.0) z[k] = x[k] - y[k];
+  });
 }
 
 void VectorOps::copy_where(std::span<const double> are_taken, ConstPiece x, Piece y) {
   if (are_taken.size() == 1 && are_taken[0] != 0.0) return copy(x, y);
   record_update(work_on(y, 2, 0));
-  on_taken(thread_count_, y.size(), are_taken, [&](size_t k, size_t) { y[k] = x[k]; });
-}
-
-void VectorOps::step_back_where(std::span<const double> are_taken, std::span<const double> lengths,
-                                ConstPiece p, ConstPiece x, Piece kept) {
-  record_update(work_on(kept, 3, 2));
-  on_taken(thread_count_, kept.size(), are_taken,
-           [&](size_t k, size_t vector) { kept[k] = x[k] - lengths[vector] * p[k]; });
+  on_elements(thread_count_, y.size(), are_taken, [&](size_t k, double is_taken, double) {
+    if (is_taken != 0.0) y[k] = x[k];
+  });
 }
 
 }  // namespace cg2d

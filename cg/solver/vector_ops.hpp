@@ -90,21 +90,18 @@ class VectorOps {
   void fill(double a, Piece y);
 
   // Several vectors at once, row by row: the elements of a row, one of each vector, are neighbours. There are as many
-  // vectors as numbers: 2, 4, 8 or 16, or 1 in dots() and those that end with _where; dots() and copy_where() of one are dot() and copy().
+  // vectors as numbers: 1, 2, 4, 8 or 16. With one they are the operations above.
 
   /// sums := x . y of each vector, over this rank's piece
   void dots(ConstPiece x, ConstPiece y, std::span<double> sums);
-  /// step_along() with a length for each vector.
-  void steps_along(std::span<const double> lengths, ConstPiece p, ConstPiece q, Piece x, Piece r);
-  /// scale_and_add() with a factor for each vector.
-  void scale_and_add_each(ConstPiece x, std::span<const double> factors, Piece y);
+  /// y := y - a x with a number for each vector.
+  void subtract_scaled_each(std::span<const double> factors, ConstPiece x, Piece y);
+  /// step_and_turn() with two numbers for each vector; d: of one vector alone.
+  void step_and_turn_each(std::span<const double> lengths, std::span<const double> factors, ConstPiece z,
+                          Piece p, Piece x, ConstPiece d = {});
   /// z := x - y, and y := x, of the vectors whose number is not 0.
   void subtract_where(std::span<const double> are_taken, ConstPiece x, ConstPiece y, Piece z);
   void copy_where(std::span<const double> are_taken, ConstPiece x, Piece y);
-
-  /// kept := x - a p, a step back along p, of the vectors whose number is not 0.
-  void step_back_where(std::span<const double> are_taken, std::span<const double> lengths, ConstPiece p,
-                       ConstPiece x, Piece kept);
 
   /// Counts work that a caller has done itself as that of a vector operation.
   void record_update(const VectorWork& work) { update_work_ = update_work_ + work; }

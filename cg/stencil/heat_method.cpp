@@ -41,11 +41,8 @@ class HeatMethod final : public StencilMethod {
     const auto wavefront = std::make_shared<Wavefront>(layout(), size);
     wavefront->begin({.domain_planes = 3 * far, .slab = {.begin = far, .end = 2 * far}, .step_count = block});
     // Where every step has begun, and nothing is lent any more.
-    return [wavefront, n = size.planes_at_once, first = far + 2 * int64_t{block} + SkewedPass::border_planes](
-               auto given, auto made) mutable {
-      wavefront->advance(first, given, made);
-      first += n;
-    };
+    const auto first = far + 2 * int64_t{block} + SkewedPass::border_planes;
+    return [wavefront, first](auto given, auto made) { wavefront->advance(first, given, made); };
   }
 
   void make_ready(const comm::IndexRange& share, const FrontSize& size, comm::RankGroup& group) override {
@@ -53,14 +50,17 @@ class HeatMethod final : public StencilMethod {
     slab_ = moved(share, -planes_below(size.most_steps));
     endpoint_ = std::make_unique<comm::Endpoint>(group, sent_);
     const auto connect = [&](std::optional<PlaneMessages>& side, int partner) {
-      side.emplace(*endpoint_, partner, lent_.span(), borrowed_.span(),
-                   SkewedPass::border_planes * layout().size());
+      if (0 <= partner && partner < group.size())
+        side.emplace(*endpoint_, partner, lent_.span(), borrowed_.span(),
+                     SkewedPass::border_planes * layout().size());
     };
-    lent_ = written_zeros(group.size() > 1 ? border_size_for(size) : 0);
-    borrowed_ = written_zeros(std::ssize(lent_.span()));
-    if (group.rank() > 0) connect(below_, group.rank() - 1);
-    if (group.rank() + 1 < group.size()) connect(above_, group.rank() + 1);
-    agree_on(group, [&] { wavefront_ = std::make_unique<Wavefront>(layout(), size); });
+    agree_on(group, [&] {
+      lent_ = written_zeros(group.size() > 1 ? border_size_for(size) : 0);
+      borrowed_ = written_zeros(std::ssize(lent_.span()));
+      connect(below_, group.rank() - 1);
+      connect(above_, group.rank() + 1);
+      wavefront_ = std::make_unique<Wavefront>(layout(), size);
+    });
   }
   /// Passes go up and down by turns, so that slabs come back.
   StencilPass begin_pass(int done_count, comm::RankGroup& /*group*/) override {

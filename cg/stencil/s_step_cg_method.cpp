@@ -182,19 +182,14 @@ class SStepCgMethod final : public StencilMethod {
     }
   }
   TrialAdvance trial_advance(const FrontSize& size) const override {
-    // Wavefront steps in the middle of a slab, where every step of both fronts has all planes to compute; the last one is followed by the first.
-    constexpr int64_t wavefront_step_count = 64;
+    // Where every step of both fronts has all planes to compute.
     constexpr int64_t far = int64_t{1} << 40;
-    const int64_t n = size.planes_at_once;
     const int block = size.most_steps;
-    const auto begin = far + 2 * int64_t{block};
-    const auto pass = std::make_shared<CgPass>(
-        layout_, comm::IndexRange{.begin = far, .end = begin + wavefront_step_count * n}, size);
+    const auto first = far + 2 * int64_t{block};
+    const comm::IndexRange slab{.begin = far, .end = first + size.planes_at_once};
+    const auto pass = std::make_shared<CgPass>(layout_, slab, size);
     pass->begin(3 * far, std::vector<kernels::PowerWeights>(static_cast<size_t>(block) + 1), block);
-    return [pass, n, begin, wavefront_step = int64_t{0}](auto given, auto made) mutable {
-      pass->advance(begin + wavefront_step * n, given, made);
-      wavefront_step = (wavefront_step + 1) % wavefront_step_count;
-    };
+    return [pass, first](auto given, auto made) { pass->advance(first, given, made); };
   }
 
   void make_ready(const comm::IndexRange& share, const FrontSize& size, comm::RankGroup& group) override {
@@ -202,14 +197,14 @@ class SStepCgMethod final : public StencilMethod {
     slab_ = share;
     assert(group.size() == 1 || slab_.size() >= depth_for(size));
     endpoint_ = std::make_unique<comm::Endpoint>(group, sent_);
-    if (group.rank() > 0)
-      sides_.emplace_back(*endpoint_, layout(), group.rank() - 1, depth_for(size)).nearest = slab_.begin;
-    if (group.rank() + 1 < group.size()) {
-      auto& above = sides_.emplace_back(*endpoint_, layout(), group.rank() + 1, depth_for(size));
-      above.nearest = slab_.end - 1;
-      above.inwards = -1;
-    }
     agree_on(group, [&] {
+      for (const int step : {-1, 1}) {
+        const int partner = group.rank() + step;
+        if (partner < 0 || partner == group.size()) continue;
+        auto& side = sides_.emplace_back(*endpoint_, layout(), partner, depth_for(size));
+        side.nearest = step < 0 ? slab_.begin : slab_.end - 1;
+        side.inwards = -step;
+      }
       pass_ = std::make_unique<CgPass>(layout_, slab_, size);
       sum_start_values();
     });

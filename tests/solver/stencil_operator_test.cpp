@@ -123,31 +123,22 @@ TEST(StencilOperatorTest, GivesTheDotProductUnlessTheDomainIsCutAlongX) {
   }
 }
 
-/// The parts of an operator, with every choice of the test's.
-struct Parts {
-  Parts(const Stencil& stencil, const comm::DomainGrid& grid, const StencilOperatorOptions& options,
-        bool is_timed)
-      : layout(stencil.extents, grid),
-        halo(comm::default_transport().make_halo(group(), layout, {.shape = halo_shape(stencil)})),
-        sums(comm::default_transport().make(
-            group(), comm::BlockLayout::even(0, {.columns = 1, .rows = group().size()}), {})),
-        timer(is_timed, *sums),
-        matrix(stencil, layout.box(group().rank()), *halo, *sums, timer, options) {}
+/// A stencil over the default transport, with every choice of the test's.
+StencilOperator made(const Stencil& stencil, const comm::DomainGrid& grid, std::optional<bool> streams = {},
+                     int thread_count = 1, bool is_timed = false) {
+  const Configuration configuration{.thread_count = thread_count};
+  return {stencil,
+          {.group = group(), .configuration = configuration, .domain_grid = grid, .times_phases = is_timed},
+          {.streams = streams}};
+}
 
-  /// The product with element() of the place in this rank's piece.
-  [[nodiscard]] std::vector<double> product() {
-    const auto p = matrix.operand();
-    for (size_t k = 0; k < p.size(); ++k) p[k] = element(static_cast<int64_t>(k));
-    matrix.apply();
-    return {matrix.result().begin(), matrix.result().end()};
-  }
-
-  comm::DomainLayout layout;
-  std::unique_ptr<comm::HaloExchange> halo;
-  std::unique_ptr<comm::Communicator> sums;
-  PhaseTimer timer;
-  StencilOperator matrix;
-};
+/// The product with element() of the place in this rank's piece.
+std::vector<double> product(StencilOperator& matrix) {
+  const auto p = matrix.operand();
+  for (size_t k = 0; k < p.size(); ++k) p[k] = element(static_cast<int64_t>(k));
+  matrix.apply();
+  return {matrix.result().begin(), matrix.result().end()};
+}
 
 TEST(StencilOperatorTest, NeitherThreadsNorTheWayOfWritingChangeABit) {
   // By default each seventh where ranks outnumber cores. Each grid has its turn: no number of them is a multiple of 7.
@@ -157,11 +148,12 @@ TEST(StencilOperatorTest, NeitherThreadsNorTheWayOfWritingChangeABit) {
     for (const auto& grid : comm::domain_grids(group().size())) {
       if (number++ % step != 0) continue;
       SCOPED_TRACE(stencil.name() + ", " + grid.name());
-      const auto expected = Parts(stencil, grid, {.thread_count = 1, .streams = false}, false).product();
+      auto stored = made(stencil, grid, false);
+      const auto expected = product(stored);
       for (const bool streams : {false, true}) {
-        Parts parts(stencil, grid, {.thread_count = 3, .streams = streams}, false);
-        EXPECT_EQ(parts.matrix.streams(), streams);
-        EXPECT_TRUE(test::same_bits(parts.product(), expected)) << (streams ? "streamed" : "stored");
+        auto matrix = made(stencil, grid, streams, 3);
+        EXPECT_EQ(matrix.streams(), streams);
+        EXPECT_TRUE(test::same_bits(product(matrix), expected)) << (streams ? "streamed" : "stored");
       }
     }
   }
@@ -171,10 +163,10 @@ TEST(StencilOperatorTest, NeitherThreadsNorTheWayOfWritingChangeABit) {
 TEST(StencilOperatorTest, ALongLinesPartsAddUpToTheDotProduct) {
   const Stencil stencil{.extents = {2 * kernels::StreamWriter::largest_room + 100, 3 * group().size(), 1},
                         .point_count = 5};
-  Parts parts(stencil, {.parts = {1, group().size(), 1}}, {.streams = true}, false);
-  ASSERT_TRUE(parts.matrix.streams());
-  const auto q = parts.product();
-  const auto own = parts.matrix.own_product();
+  auto matrix = made(stencil, {.parts = {1, group().size(), 1}}, true);
+  ASSERT_TRUE(matrix.streams());
+  const auto q = product(matrix);
+  const auto own = matrix.own_product();
   ASSERT_TRUE(own.has_value());
   double dot = 0.0;
   for (size_t k = 0; k < q.size(); ++k) dot += q[k] * element(static_cast<int64_t>(k));
@@ -183,8 +175,7 @@ TEST(StencilOperatorTest, ALongLinesPartsAddUpToTheDotProduct) {
 
 TEST(StencilOperatorTest, LargeBoxesAreWrittenPastTheCaches) {
   const auto streams = [](const Stencil& stencil) {
-    return Parts(stencil, comm::best_domain_grid(stencil.extents, group().size()), {}, false)
-        .matrix.streams();
+    return made(stencil, comm::best_domain_grid(stencil.extents, group().size())).streams();
   };
   EXPECT_FALSE(streams(stencil_from("laplace3d:20x20x20")));
   // 16 bytes for each point: 34 MB and more on every rank.
@@ -193,25 +184,27 @@ TEST(StencilOperatorTest, LargeBoxesAreWrittenPastTheCaches) {
 
 TEST(StencilOperatorTest, ProductsConsistOfHaloInteriorAndBoundary) {
   const auto stencil = stencil_from("laplace3d:12x11x10:27");
-  Parts parts(stencil, comm::best_domain_grid(stencil.extents, group().size()), {}, true);
+  const auto grid = comm::best_domain_grid(stencil.extents, group().size());
+  auto matrix = made(stencil, grid, {}, 1, true);
   const auto phases = find_matrix_free(stencil.name())->phases;
   EXPECT_EQ(std::vector<Phase>(phases.begin(), phases.end()),
             (std::vector{Phase::halo, Phase::interior, Phase::boundary}));
   for (const auto phase : phases) EXPECT_FALSE(phase_row(phase).is_of_benchmark);
-  static_cast<void>(parts.product());
+  static_cast<void>(product(matrix));
   for (const auto& row : phase_table()) {
-    const auto& record = parts.timer.records()[index_of(row.phase)];
+    const auto& record = matrix.timer().records()[index_of(row.phase)];
     const uint64_t calls = row.phase == Phase::halo                                       ? 2
                            : row.phase == Phase::interior || row.phase == Phase::boundary ? 1
                                                                                           : 0;
     EXPECT_EQ(record.calls, calls) << row.name;
   }
   // The exchange is under way during the interior.
-  EXPECT_EQ(parts.timer.records()[index_of(Phase::halo)].hidden_clocks,
-            parts.timer.records()[index_of(Phase::interior)].clocks);
-  EXPECT_EQ(parts.halo->sent(),
-            test::halo_traffic(comm::halo_parts(parts.layout, group().rank(), halo_shape(stencil))));
-  EXPECT_EQ(parts.matrix.product_byte_count(), 16 * parts.layout.box(group().rank()).size());
+  EXPECT_EQ(matrix.timer().records()[index_of(Phase::halo)].hidden_clocks,
+            matrix.timer().records()[index_of(Phase::interior)].clocks);
+  const comm::DomainLayout layout(stencil.extents, grid);
+  EXPECT_EQ(matrix.sent(comm::Operation::halo),
+            test::halo_traffic(comm::halo_parts(layout, group().rank(), halo_shape(stencil))));
+  EXPECT_EQ(matrix.product_byte_count(), 16 * layout.box(group().rank()).size());
 }
 
 TEST(StencilOperatorTest, ACutOfOtherRanksIsRefused) {

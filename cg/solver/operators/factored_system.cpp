@@ -37,7 +37,7 @@ std::unique_ptr<AssembledOperator> assembled_factor(kernels::CsrBlock block, con
 /// q = A p for A = V W V^T + d * 1, without A: applies V^T, then W, then V, each product on the whole grid of ranks in the phases of the benchmark. The rules
 /// of the benchmark forbid it: its matrix must be assembled. It shows what that rule costs, and checks the
 /// assembled product.
-class FactoredSystem final : public MatrixFreeSystem, public LinearOperator {
+class FactoredSystem final : public MatrixFreeSystem {
  public:
   FactoredSystem(const comm::BlockLayout& layout, NpbFactor parts, const MatrixFreeInput& input)
       : layout_(layout),
@@ -51,7 +51,6 @@ class FactoredSystem final : public MatrixFreeSystem, public LinearOperator {
         p_(transposed_->operand()),
         q_(p_.size()) {}
 
-  [[nodiscard]] LinearOperator& matrix() override { return *this; }
   [[nodiscard]] PhaseTimer& timer() override { return transposed_->timer(); }
   comm::Traffic sent(comm::Operation operation) const override {
     // Both send dot products only where one is asked to: that with V^T.

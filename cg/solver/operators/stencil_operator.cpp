@@ -6,7 +6,6 @@
 
 #include "cg/base/errors.hpp"
 #include "cg/solver/communicator_setup.hpp"
-#include "cg/solver/operators/matrix_free.hpp"
 
 namespace cg2d {
 namespace {
@@ -29,6 +28,17 @@ constexpr int64_t least_fetched_bytes = int64_t{2} << 20;
 
 // Three planes of a block of inner lines: half of the second-level cache of most processors.
 constexpr int64_t bytes_per_block = int64_t{512} << 10;
+
+comm::DomainLayout domain_layout(const Stencil& stencil, const MatrixFreeInput& input) {
+  const int rank_count = input.group.size();
+  const auto grid =
+      input.domain_grid ? *input.domain_grid : comm::best_domain_grid(stencil.extents, rank_count);
+  if (grid.rank_count() != rank_count) {
+    throw InputError("{}: the cut {} is of {} ranks, there are {}", stencil.name(), grid.name(),
+                     grid.rank_count(), rank_count);
+  }
+  return {stencil.extents, grid};
+}
 
 }  // namespace
 
@@ -61,52 +71,64 @@ double StencilOperator::point_beyond(int step, int64_t y, int64_t z) const {
   return part.first == nullptr ? 0.0 : part.first[y * part.line_stride + z * part.plane_stride];
 }
 
-StencilOperator::StencilOperator(const Stencil& stencil, const comm::Box& box, comm::HaloExchange& halo,
-                                 comm::Communicator& sums, PhaseTimer& timer,
+StencilOperator::StencilOperator(const Stencil& stencil, const MatrixFreeInput& input,
                                  const StencilOperatorOptions& options)
-    : halo_(halo),
-      sums_(sums),
-      timer_(timer),
-      extents_(stencil.extents),
-      box_(box),
-      operand_(halo.operand()),
-      zeros_(static_cast<size_t>(std::max(box.extent(0), longest_run))),
+    : stencil_(stencil),
+      layout_(domain_layout(stencil, input)),
+      halo_(transport_of(input.configuration, input.group)
+                .make_halo(input.group, layout_,
+                           {.shape = halo_shape(stencil),
+                            .ranks_per_node = input.configuration.ranks_per_node,
+                            .memory = &page_memory()})),
+      sums_(make_communicator(transport_of(input.configuration, input.group), input.group,
+                              equal_pieces(0, {.columns = 1, .rows = input.group.size()}),
+                              {.ranks_per_node = input.configuration.ranks_per_node})),
+      timer_(input.times_phases, *sums_),
+      box_(layout_.box(input.group.rank())),
+      operand_(halo_->operand()),
+      zeros_(static_cast<size_t>(std::max(box_.extent(0), longest_run))),
       kernel_(kernels::stencil_kernel(stencil.point_count, options.instruction_set)),
-      point_count_(stencil.point_count),
-      has_corners_(stencil.has_corners()),
-      thread_count_(options.thread_count),
-      q_(static_cast<size_t>(box.size())),
-      products_(static_cast<size_t>(options.thread_count)) {
+      thread_count_(input.configuration.thread_count),
+      q_(static_cast<size_t>(box_.size())),
+      products_(static_cast<size_t>(thread_count_)) {
   streams_ = options.streams.value_or(product_byte_count() >= least_streamed_bytes);
-  if (box.is_empty()) return;
+  if (box_.is_empty()) return;
   for (size_t k = 1; k < inner_.size(); ++k) {
     const int64_t begin = goes_on(k, -1) ? 1 : 0;
-    inner_[k] = {.begin = begin, .end = std::max(begin, box.extent(k) - (goes_on(k, 1) ? 1 : 0))};
+    inner_[k] = {.begin = begin, .end = std::max(begin, box_.extent(k) - (goes_on(k, 1) ? 1 : 0))};
   }
   const bool has_ends = goes_on(0, -1) || goes_on(0, 1);
-  for (int64_t number = 0; number < box.extent(1) * box.extent(2); ++number) {
+  for (int64_t number = 0; number < box_.extent(1) * box_.extent(2); ++number) {
     if (has_ends || !is_inner(line_at(number))) boundary_lines_.push_back(number);
   }
-  const auto line_bytes = 3 * box.extent(0) * static_cast<int64_t>(sizeof(double));
+  const auto line_bytes = 3 * box_.extent(0) * static_cast<int64_t>(sizeof(double));
   block_lines_ = std::clamp<int64_t>(bytes_per_block / line_bytes, 1, std::max<int64_t>(1, inner_[1].size()));
-  if (!boundary_lines_.empty()) share_count_ = (box.size() + points_per_share - 1) / points_per_share;
+  if (!boundary_lines_.empty()) share_count_ = (box_.size() + points_per_share - 1) / points_per_share;
+}
+
+int64_t StencilOperator::row_of(size_t element) const {
+  const auto number = static_cast<int64_t>(element);
+  const auto line = number / box_.extent(0);
+  return box_.ranges[0].begin + number % box_.extent(0) +
+         stencil_.extents[0] * (box_.ranges[1].begin + line % box_.extent(1) +
+                                stencil_.extents[1] * (box_.ranges[2].begin + line / box_.extent(1)));
 }
 
 /// Ends of inner lines that the boundary computes count with the interior, which has their lines.
 VectorWork StencilOperator::product_work(Phase phase) const {
   const auto all = static_cast<int64_t>(q_.size());
-  const auto inner = all > 0 ? inner_[1].size() * inner_[2].size() * box().extent(0) : 0;
+  const auto inner = all > 0 ? inner_[1].size() * inner_[2].size() * box_.extent(0) : 0;
   const auto points = phase == Phase::interior ? inner : phase == Phase::boundary ? all - inner : 0;
   return {.call_count = points > 0 ? 1 : 0,
           .byte_count = 2 * points * static_cast<int64_t>(sizeof(double)),
-          .flop_count = points * (point_count_ + (sums_by_the_way() ? 2 : 0))};
+          .flop_count = points * (stencil_.point_count + (sums_by_the_way() ? 2 : 0))};
 }
 
 void StencilOperator::apply() {
   std::ranges::fill(products_, ThreadSum{});
   {
     const auto timed = timer_.scope(Phase::halo);
-    halo_.start();
+    halo_->start();
   }
   {
     const auto timed = timer_.scope_that_hides(Phase::halo, Phase::interior);
@@ -114,15 +136,15 @@ void StencilOperator::apply() {
   }
   {
     const auto timed = timer_.scope(Phase::halo);
-    halo_.finish();
+    halo_->finish();
   }
   const auto timed = timer_.scope(Phase::boundary);
-  set_halo(halo_.views());
+  set_halo(halo_->views());
   on_threads(std::ssize(boundary_lines_), 0, 1, [&](const comm::IndexRange& numbers, ThreadSum& sum) {
     for (auto number = numbers.begin; number < numbers.end; ++number)
       compute_boundary_line(line_at(boundary_lines_[static_cast<size_t>(number)]), sum);
   });
-  halo_.done();
+  halo_->done();
 }
 
 void StencilOperator::add_product(ThreadSum& sum, const Line& first, int64_t point_count,
@@ -141,7 +163,7 @@ void StencilOperator::on_threads(int64_t count, int64_t share, int64_t share_cou
 }
 
 void StencilOperator::compute_interior() {
-  if (box().is_empty()) return;
+  if (box_.is_empty()) return;
   for (int64_t share = 0; share < share_count_; ++share) {
     on_threads(inner_[1].size() * inner_[2].size(), share, share_count_,
                [&](const comm::IndexRange& numbers, ThreadSum& sum) {
@@ -149,14 +171,14 @@ void StencilOperator::compute_interior() {
                  kernels::StreamWriter writer;
                  compute_inner_lines(numbers, sum, &writer);
                });
-    halo_.progress();
+    halo_->progress();
   }
 }
 
 void StencilOperator::compute_inner_lines(const comm::IndexRange& numbers, ThreadSum& sum,
                                           kernels::StreamWriter* writer) {
-  const auto most_lines = std::max<int64_t>(1, longest_run / box().extent(0));
-  const auto last_y = box().extent(1) - 1;
+  const auto most_lines = std::max<int64_t>(1, longest_run / box_.extent(0));
+  const auto last_y = box_.extent(1) - 1;
   const auto depth = inner_[2].size();
   for (auto number = numbers.begin; number < numbers.end;) {
     const auto first_y = number / (block_lines_ * depth) * block_lines_;
@@ -177,55 +199,47 @@ void StencilOperator::compute_inner_lines(const comm::IndexRange& numbers, Threa
 }
 
 /// The ends are computed here where the domain ends there, too; in the others the boundary overwrites what is
-/// written here.
+/// written here. A line that is longer than the writer's room is written in parts.
 void StencilOperator::compute_run(const Line& first, int64_t count, ThreadSum& sum,
                                   kernels::StreamWriter* writer) {
-  const auto length = box().extent(0);
-  if (writer != nullptr && length > kernels::StreamWriter::largest_room)
-    return compute_long_line(first, sum, *writer);
+  const auto length = box_.extent(0);
   const auto lines = lines_around(first);
   const auto total = count * length;
   const double* const ahead = fetched_ahead(first, total);
-  double* const q = writer == nullptr ? result_at(first) : writer->room(result_at(first), total);
-  for (int64_t begin = 0; begin < total; begin += points_per_fetch) {
-    const auto end = std::min(total, begin + points_per_fetch);
-    if (ahead != nullptr) kernels::fetch_ahead(ahead + begin, end - begin);
-    const auto first_point = std::max<int64_t>(begin, 1);
-    kernel_.loop(lines, first_point, std::min(end, total - 1), q + first_point);
-  }
-  kernel_.ends(lines, {.length = length, .count = count, .begins = !goes_on(0, -1), .ends = !goes_on(0, 1)},
-               q);
-  add_product(sum, first, total, q);
-}
-
-const double* StencilOperator::fetched_ahead(const Line& first, int64_t point_count) const {
-  // In two dimensions it is the line after it.
-  const auto lines_ahead = box().extent(2) > 1 ? box().extent(1) : 1;
-  const auto begin = fetch_distance + box().extent(0) * (first.y + box().extent(1) * first.z + lines_ahead);
-  const bool is_large = product_byte_count() >= least_fetched_bytes;
-  return is_large && begin + point_count <= std::ssize(operand_) ? operand_.data() + begin : nullptr;
-}
-
-void StencilOperator::compute_long_line(const Line& line, ThreadSum& sum, kernels::StreamWriter& writer) {
-  const auto length = box().extent(0);
-  const auto lines = lines_around(line);
-  const double* const ahead = fetched_ahead(line, length);
-  for (int64_t begin = 0; begin < length; begin += kernels::StreamWriter::largest_room) {
-    const auto end = std::min(length, begin + kernels::StreamWriter::largest_room);
-    double* const q = writer.room(result_at(line) + begin, end - begin);
-    if (ahead != nullptr) kernels::fetch_ahead(ahead + begin, end - begin);
-    const auto first = std::max<int64_t>(begin, 1);
-    kernel_.loop(lines, first, std::min(end, length - 1), q + (first - begin));
-    if (begin == 0) q[0] = kernel_.point(lines, 0, 0.0, kernel_.side(lines, 1));
-    if (end == length)
-      q[length - 1 - begin] = kernel_.point(lines, length - 1, kernel_.side(lines, length - 2), 0.0);
+  const auto part = writer == nullptr ? total : std::min(total, kernels::StreamWriter::largest_room);
+  for (int64_t begin = 0; begin < total; begin += part) {
+    const auto end = std::min(total, begin + part);
+    double* const q =
+        writer == nullptr ? result_at(first) : writer->room(result_at(first) + begin, end - begin);
+    for (auto at = begin; at < end; at += points_per_fetch) {
+      const auto next = std::min(end, at + points_per_fetch);
+      if (ahead != nullptr) kernels::fetch_ahead(ahead + at, next - at);
+      const auto first_point = std::max<int64_t>(at, 1);
+      kernel_.loop(lines, first_point, std::min(next, total - 1), q + (first_point - begin));
+    }
+    if (part == total) {
+      kernel_.ends(lines,
+                   {.length = length, .count = count, .begins = !goes_on(0, -1), .ends = !goes_on(0, 1)}, q);
+    } else {
+      if (begin == 0) q[0] = kernel_.point(lines, 0, 0.0, kernel_.side(lines, 1));
+      if (end == length)
+        q[length - 1 - begin] = kernel_.point(lines, length - 1, kernel_.side(lines, length - 2), 0.0);
+    }
     sum.value += cblas_ddot(static_cast<int>(end - begin), lines[kernels::middle_line] + begin, 1, q, 1);
   }
 }
 
+const double* StencilOperator::fetched_ahead(const Line& first, int64_t point_count) const {
+  // In two dimensions it is the line after it.
+  const auto lines_ahead = box_.extent(2) > 1 ? box_.extent(1) : 1;
+  const auto begin = fetch_distance + box_.extent(0) * (first.y + box_.extent(1) * first.z + lines_ahead);
+  const bool is_large = product_byte_count() >= least_fetched_bytes;
+  return is_large && begin + point_count <= std::ssize(operand_) ? operand_.data() + begin : nullptr;
+}
+
 /// All of a line that is not inner; of the others the ends where the domain goes on.
 void StencilOperator::compute_boundary_line(const Line& line, ThreadSum& sum) {
-  const auto length = box().extent(0);
+  const auto length = box_.extent(0);
   const bool is_whole = !is_inner(line);
   const auto lines = lines_around(line);
   double* const q = result_at(line);
@@ -240,69 +254,6 @@ void StencilOperator::compute_boundary_line(const Line& line, ThreadSum& sum) {
   add_product(sum, line, length, q);
 }
 
-// ---------------------------------------------------------------- the rows of Laplacians without a matrix
-
-namespace {
-
-comm::DomainLayout domain_layout(const Stencil& stencil, const MatrixFreeInput& input) {
-  const int rank_count = input.group.size();
-  const auto grid =
-      input.domain_grid ? *input.domain_grid : comm::best_domain_grid(stencil.extents, rank_count);
-  if (grid.rank_count() != rank_count) {
-    throw InputError("{}: the cut {} is of {} ranks, there are {}", stencil.name(), grid.name(),
-                     grid.rank_count(), rank_count);
-  }
-  return {stencil.extents, grid};
-}
-
-class StencilSystem final : public MatrixFreeSystem {
- public:
-  StencilSystem(const Stencil& stencil, const MatrixFreeInput& input)
-      : stencil_(stencil),
-        layout_(domain_layout(stencil, input)),
-        halo_(transport_of(input.configuration, input.group)
-                  .make_halo(input.group, layout_,
-                             {.shape = halo_shape(stencil),
-                              .ranks_per_node = input.configuration.ranks_per_node,
-                              .memory = &page_memory()})),
-        sums_(make_communicator(
-            transport_of(input.configuration, input.group), input.group,
-            equal_pieces(0, {.columns = 1, .rows = input.group.size()}),  // only sums over all ranks
-            {.ranks_per_node = input.configuration.ranks_per_node})),
-        timer_(input.times_phases, *sums_),
-        matrix_(stencil, layout_.box(input.group.rank()), *halo_, *sums_, timer_,
-                {.thread_count = input.configuration.thread_count}) {}
-
-  [[nodiscard]] LinearOperator& matrix() override { return matrix_; }
-  [[nodiscard]] PhaseTimer& timer() override { return timer_; }
-  comm::Traffic sent(comm::Operation operation) const override {
-    return operation == comm::Operation::halo ? halo_->sent() : sums_->sent(operation);
-  }
-  int64_t order() const override { return stencil_.order(); }
-  int64_t row_of(size_t element) const override {
-    const auto& box = matrix_.box();
-    const auto number = static_cast<int64_t>(element);
-    const auto line = number / box.extent(0);
-    return box.ranges[0].begin + number % box.extent(0) +
-           stencil_.extents[0] * (box.ranges[1].begin + line % box.extent(1) +
-                                  stencil_.extents[1] * (box.ranges[2].begin + line / box.extent(1)));
-  }
-  std::optional<double> diagonal() const override { return stencil_.diagonal(); }
-  VectorWork product_work(Phase phase) const override { return matrix_.product_work(phase); }
-  std::string arrangement() const override { return "domain " + layout_.grid().name(); }
-  std::string_view kernel() const override { return "stencil"; }
-
- private:
-  Stencil stencil_;
-  comm::DomainLayout layout_;
-  std::unique_ptr<comm::HaloExchange> halo_;
-  std::unique_ptr<comm::Communicator> sums_;
-  PhaseTimer timer_;
-  StencilOperator matrix_;
-};
-
-}  // namespace
-
 MatrixFreeRow laplacian_operator(std::string_view name, std::string_view arguments,
                                  std::string_view description) {
   static constexpr std::array phases{Phase::halo, Phase::interior, Phase::boundary};
@@ -316,7 +267,7 @@ MatrixFreeRow laplacian_operator(std::string_view name, std::string_view argumen
                 .bytes_per_row = 3 * sizeof(double)};  // p with its halo, and q
       },
       .make = [](std::string_view text, const MatrixFreeInput& input) -> std::unique_ptr<MatrixFreeSystem> {
-        return std::make_unique<StencilSystem>(stencil_from(text), input);
+        return std::make_unique<StencilOperator>(stencil_from(text), input);
       }};
 }
 

@@ -7,9 +7,7 @@
 
 #include "cg/base/process_memory.hpp"
 #include "cg/matrix/stencil.hpp"
-#include "cg/solver/linear_operator.hpp"
-#include "cg/timing/phase_timer.hpp"
-#include "comm/communicator.hpp"
+#include "cg/solver/operators/matrix_free.hpp"
 #include "comm/halo.hpp"
 #include "kernels/stencil_lines.hpp"
 
@@ -20,7 +18,6 @@ comm::HaloShape halo_shape(const Stencil& stencil);
 
 /// How a stencil is applied on one rank.
 struct StencilOperatorOptions {
-  int thread_count = 1;
   /// Results are written past the caches. Empty: where p and q are too large for them.
   std::optional<bool> streams{};
   std::optional<kernels::InstructionSet> instruction_set{};  ///< empty: the widest
@@ -38,16 +35,25 @@ struct StencilOperatorOptions {
 ///     boundary    the other lines, and these ends
 ///
 /// Which operations compute a point depends on its place in the box alone, never on threads or timing: results
-/// repeat their bits on the same cut. Holds references: all must outlive it.
-class StencilOperator final : public LinearOperator {
+/// repeat their bits on the same cut. The group must outlive it.
+class StencilOperator final : public MatrixFreeSystem {
  public:
-  /// `box`: this rank's of the domain's layout. `halo`: of halo_shape(stencil), on that layout. `sums`: of the same
-  /// ranks, for the sums over them.
-  StencilOperator(const Stencil& stencil, const comm::Box& box, comm::HaloExchange& halo,
-                  comm::Communicator& sums, PhaseTimer& timer, const StencilOperatorOptions& options);
+  /// Collective. Throws as MatrixFreeRow::make().
+  StencilOperator(const Stencil& stencil, const MatrixFreeInput& input,
+                  const StencilOperatorOptions& options = {});
+
+  [[nodiscard]] PhaseTimer& timer() override { return timer_; }
+  comm::Traffic sent(comm::Operation operation) const override {
+    return operation == comm::Operation::halo ? halo_->sent() : sums_->sent(operation);
+  }
+  int64_t order() const override { return stencil_.order(); }
+  int64_t row_of(size_t element) const override;
+  std::optional<double> diagonal() const override { return stencil_.diagonal(); }
+  std::string arrangement() const override { return "domain " + layout_.grid().name(); }
+  std::string_view kernel() const override { return "stencil"; }
 
   size_t local_size() const override { return q_.size(); }
-  [[nodiscard]] Piece operand() override { return halo_.operand(); }
+  [[nodiscard]] Piece operand() override { return halo_->operand(); }
   void apply() override;
   ConstPiece result() const override { return q_; }
   /// While the points of a line are in the first-level cache; not where the domain is cut along x.
@@ -57,16 +63,13 @@ class StencilOperator final : public LinearOperator {
     for (const auto& product : products_) sum += product.value;
     return sum;
   }
-  void sum_over_ranks(std::span<double> values) override { sums_.sum_scalars(values); }
+  void sum_over_ranks(std::span<double> values) override { sums_->sum_scalars(values); }
 
-  /// The points of this rank.
-  const comm::Box& box() const { return box_; }
   bool streams() const { return streams_; }
   /// The least that one product moves between memory and processor: p read once and q written once.
   int64_t product_byte_count() const { return 2 * static_cast<int64_t>(q_.size() * sizeof(double)); }
-  /// The least work of one product for the points of one phase, interior or boundary; nothing for others. Additions and the
-  /// multiplication of each point, with all its neighbours; two more for p . q where it is made by the way.
-  VectorWork product_work(Phase phase) const;
+  /// Additions and the multiplication of each point, with all its neighbours; two more for p . q where it is made by the way.
+  VectorWork product_work(Phase phase) const override;
 
  private:
   /// A line of points along x, by its place in the box.
@@ -75,7 +78,7 @@ class StencilOperator final : public LinearOperator {
     int64_t z;
   };
   Line line_at(int64_t number) const {
-    return {.y = number % box().extent(1), .z = number / box().extent(1)};
+    return {.y = number % box_.extent(1), .z = number / box_.extent(1)};
   }
   /// Whether a product adds up p . q, too.
   bool sums_by_the_way() const { return !goes_on(0, -1) && !goes_on(0, 1); }
@@ -96,7 +99,6 @@ class StencilOperator final : public LinearOperator {
   void compute_run(const Line& first, int64_t count, ThreadSum& sum, kernels::StreamWriter* writer);
   /// Where the points of the plane after a line are fetched ahead from; nullptr: nowhere.
   const double* fetched_ahead(const Line& first, int64_t point_count) const;
-  void compute_long_line(const Line& line, ThreadSum& sum, kernels::StreamWriter& writer);
   void compute_boundary_line(const Line& line, ThreadSum& sum);
 
   /// Calls compute(range, sum of the thread) for ranges of numbers, on the threads, that together are one of several shares of 0 ... count-1:
@@ -117,7 +119,7 @@ class StencilOperator final : public LinearOperator {
   /// Whether the domain goes on beyond the box; step: -1 or 1.
   bool goes_on(size_t dimension, int step) const {
     const auto& range = box_.ranges[dimension];
-    return step < 0 ? range.begin > 0 : range.end < extents_[dimension];
+    return step < 0 ? range.begin > 0 : range.end < stencil_.extents[dimension];
   }
   int step_of(size_t dimension, int64_t place) const {
     return place < 0 ? -1 : place >= box_.extent(dimension) ? 1 : 0;
@@ -135,7 +137,7 @@ class StencilOperator final : public LinearOperator {
     kernels::StencilLines lines{};
     for (int z = -1; z <= 1; ++z) {
       for (int y = -1; y <= 1; ++y) {
-        if (has_corners_ || y == 0 || z == 0)
+        if (stencil_.has_corners() || y == 0 || z == 0)
           lines[kernels::stencil_line(y, z)] = points_of(line.y + y, line.z + z);
       }
     }
@@ -144,7 +146,7 @@ class StencilOperator final : public LinearOperator {
   /// The neighbours beyond an end of a line; step: -1 or 1.
   double beyond(int step, const Line& line) const {
     if (!goes_on(0, step)) return 0.0;
-    if (!has_corners_) return point_beyond(step, line.y, line.z);
+    if (!stencil_.has_corners()) return point_beyond(step, line.y, line.z);
     double sum = 0.0;
     for (int z = -1; z <= 1; ++z) {
       for (int y = -1; y <= 1; ++y) sum += point_beyond(step, line.y + y, line.z + z);
@@ -152,20 +154,19 @@ class StencilOperator final : public LinearOperator {
     return sum;
   }
   [[nodiscard]] double* result_at(const Line& line) {
-    return q_.data() + box().extent(0) * (line.y + box().extent(1) * line.z);
+    return q_.data() + box_.extent(0) * (line.y + box_.extent(1) * line.z);
   }
 
-  comm::HaloExchange& halo_;
-  comm::Communicator& sums_;
-  PhaseTimer& timer_;
-  comm::Extents extents_;
-  comm::Box box_;
+  Stencil stencil_;
+  comm::DomainLayout layout_;
+  std::unique_ptr<comm::HaloExchange> halo_;
+  std::unique_ptr<comm::Communicator> sums_;  // only sums over all ranks
+  PhaseTimer timer_;
+  comm::Box box_;  // the points of this rank
   ConstPiece operand_;
   HugePageVector zeros_;
   std::array<HaloLines, 27> halo_parts_{};  // by step along x, y and z
   kernels::StencilKernel kernel_;
-  int point_count_;
-  bool has_corners_;
   int thread_count_;
   bool streams_;
   int64_t block_lines_ = 1;  // lines of a plane in a block of inner lines

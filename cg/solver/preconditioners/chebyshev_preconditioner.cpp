@@ -132,7 +132,7 @@ std::optional<double> only_entry(const PreconditionerInput& input) {
 
 std::unique_ptr<Preconditioner> make_chebyshev(const PreconditionerInput& input) {
   auto polynomial = input.polynomial;
-  require_valid(polynomial);
+  require_valid("preconditioner chebyshev", polynomial);
   if (polynomial.degree == 0) polynomial.degree = usual_degree;
   const bool is_known = input.matrix.sum_of_ranks(static_cast<double>(input.diagonal.size())) > 0.0;
   std::unique_ptr<Preconditioner> diagonal = std::make_unique<IdentityPreconditioner>();
@@ -156,17 +156,19 @@ std::unique_ptr<Preconditioner> make_chebyshev(const PreconditionerInput& input)
 
 }  // namespace
 
-void require_valid(const PolynomialOptions& polynomial) {
+void require_valid(std::string_view name, const PolynomialOptions& polynomial) {
   const auto& [degree, low, high] = polynomial;
   if (degree < 0 || degree > most_degree || degree % 2 != 0)
     throw InputError(
-        "degree {} of a Chebyshev polynomial: must be 2, 4, 6 or 8; an odd one is not positive beyond its "
+        "{}: degree {} of a Chebyshev polynomial: must be 2, 4, 6 or 8; an odd one is not positive beyond "
+        "its "
         "bounds, a higher one loses digits",
-        degree);
+        name, degree);
   const bool has_bounds = low != 0.0 || high != 0.0;
   if (has_bounds && !(low > 0.0 && high > low && std::isfinite(high)))
     throw InputError(
-        "bounds {} and {} of a Chebyshev polynomial: must be greater than 0, the lower one first", low, high);
+        "{}: bounds {} and {} of a Chebyshev polynomial: must be greater than 0, the lower one first", name,
+        low, high);
 }
 
 PreconditionerRow chebyshev_preconditioner() {

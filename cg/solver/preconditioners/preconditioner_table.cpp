@@ -92,11 +92,7 @@ PolynomialOptions polynomial_from(const std::string& option, const std::string& 
     refuse("must be chebyshev:DEGREE or chebyshev:DEGREE:LOW:HIGH, as in chebyshev:4:0.1:2");
   if (*degree == 0 || (has_bounds && *high == 0.0)) refuse("its numbers must be greater than 0");
   const PolynomialOptions polynomial{.degree = *degree, .low = *low, .high = *high};
-  try {
-    require_valid(polynomial);
-  } catch (const InputError& error) {
-    refuse(error.what());
-  }
+  require_valid(option + " " + text, polynomial);
   return polynomial;
 }
 

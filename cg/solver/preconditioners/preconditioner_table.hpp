@@ -68,8 +68,8 @@ const PreconditionerRow* find_preconditioner(std::string_view text);
 /// The numbers in such a text: degree, and lower and upper bound. Throws InputError, which begins with `option`, for an unknown name, for
 /// numbers of a row that takes none, and for those that make no definite polynomial.
 PolynomialOptions polynomial_from(const std::string& option, const std::string& text);
-/// Throws InputError for a degree or bounds that make no definite polynomial.
-void require_valid(const PolynomialOptions& polynomial);
+/// Throws InputError, which begins with `name`, for a degree or bounds that make no definite polynomial.
+void require_valid(std::string_view name, const PolynomialOptions& polynomial);
 /// "none or jacobi": those with a diagonal M.
 std::string names_of_diagonal_preconditioners();
 
