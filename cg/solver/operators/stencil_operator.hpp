@@ -77,9 +77,7 @@ class StencilOperator final : public MatrixFreeSystem {
     int64_t y;
     int64_t z;
   };
-  Line line_at(int64_t number) const {
-    return {.y = number % box_.extent(1), .z = number / box_.extent(1)};
-  }
+  Line line_at(int64_t number) const { return {.y = number % box_.extent(1), .z = number / box_.extent(1)}; }
   /// Whether a product adds up p . q, too.
   bool sums_by_the_way() const { return !goes_on(0, -1) && !goes_on(0, 1); }
   /// Whether the lines around it are all in this rank's box, or outside of the domain.
