@@ -13,23 +13,67 @@ namespace {
 
 constexpr int machine_version = 1;
 
+/// Parts of a description, with the clock for members in clocks.
+struct Costs {
+  Members& m;
+  double clock_hz;
+
+  /// A time or a rate under one of two names, in seconds or in clocks: "start_up_s" or "start_up_clocks", "bytes_per_s" or
+  /// "bytes_per_clock". The first is written.
+  void operator()(std::string_view name, double& value) const {
+    const bool is_rate = name.ends_with("per_s");
+    const auto note = is_rate ? positive_cost() : cost();
+    const auto in_clocks = name_in_clocks(name);
+    const bool is_in_seconds = m.has(name);
+    const bool is_in_clocks = m.has(in_clocks);
+    if (m.reads() && is_in_seconds == is_in_clocks)
+      return m.complain(fmt::format("{} or {} is needed, one of the two", m.where(name), m.where(in_clocks)));
+    if (is_in_seconds) m.if_given(name, value, true, note);
+    if (m.writes() || !is_in_clocks) return;
+    m.if_given(in_clocks, value, false, note);
+    if (!m.reads()) return;
+    if (clock_hz <= 0.0) return m.complain(R"("clock_hz" is needed for keys in clocks)");
+    const double converted = is_rate ? value * clock_hz : value / clock_hz;
+    if (!is_computable(converted) || (value > 0.0 && converted <= 0.0))
+      return m.complain(fmt::format(R"({} cannot be told in seconds with a "clock_hz" of {})",
+                                    m.where(in_clocks), clock_hz));
+    value = converted;
+  }
+  /// One that may be missing. Whether it is there: written, or in the file.
+  bool if_given(std::string_view name, double& value, bool is_written) const {
+    const bool is_there = m.writes() ? is_written : m.has(name) || m.has(name_in_clocks(name));
+    if (is_there) (*this)(name, value);
+    return is_there;
+  }
+
+ private:
+  static std::string name_in_clocks(std::string_view name) {
+    std::string text(name);
+    constexpr std::string_view seconds = "seconds";
+    if (const auto place = text.find(seconds); place != std::string::npos)
+      return text.replace(place, seconds.size(), "clocks");
+    text.pop_back();  // the unit, s
+    return text + (name.ends_with("per_s") ? "clock" : "clocks");
+  }
+};
+
 /// A transport that copies nothing may lack a rate: then its bytes take no time.
-void describe_network(Members& m, NetworkCost& network, bool may_lack_rate = false) {
-  m("start_up_s", network.start_up_s, cost());
+void describe_network(const Costs& costs, NetworkCost& network, bool may_lack_rate = false) {
+  costs("start_up_s", network.start_up_s);
   if (!may_lack_rate)
-    m("bytes_per_s", network.bytes_per_s, positive_cost());
-  else if (!m.if_given("bytes_per_s", network.bytes_per_s, std::isfinite(network.bytes_per_s),
-                       positive_cost()))
+    costs("bytes_per_s", network.bytes_per_s);
+  else if (!costs.if_given("bytes_per_s", network.bytes_per_s, std::isfinite(network.bytes_per_s)))
     network.bytes_per_s = std::numeric_limits<double>::infinity();
-  m("add_seconds_per_element", network.add_s_per_element, cost());
-  m.object_if(network.software_step_s > 0.0 || network.software_s_per_byte > 0.0, "software", {}, [&] {
-    m("step_s", network.software_step_s, cost());
-    m("seconds_per_byte", network.software_s_per_byte, cost());
+  costs("add_seconds_per_element", network.add_s_per_element);
+  costs.m.object_if(network.software_step_s > 0.0 || network.software_s_per_byte > 0.0, "software", {}, [&] {
+    costs("step_s", network.software_step_s);
+    costs("seconds_per_byte", network.software_s_per_byte);
   });
 }
 
 /// By measured shapes, or by its loop.
-void describe_kernel(Members& m, KernelCost& kernel) {
+void describe_kernel(const Costs& costs, KernelCost& kernel) {
+  auto& m = costs.m;
   m("name", kernel.name, not_empty());
   m.if_given("symmetric", kernel.is_symmetric, true);
   const bool has_shapes = m.writes() ? !kernel.loop : m.has("shapes");
@@ -57,9 +101,9 @@ void describe_kernel(Members& m, KernelCost& kernel) {
     if (has_shapes && (m.writes() || m.reads())) return;
     auto& loop = kernel.loop ? *kernel.loop : kernel.loop.emplace();
     m("critical_vector_length", loop.critical_vector_length, at_least(0));
-    m("row_start_up_s", loop.row_start_up_s, cost());
-    m("seconds_per_nonzero", loop.seconds_per_nonzero, cost());
-    m("short_row_seconds_per_nonzero", loop.short_row_seconds_per_nonzero, cost());
+    costs("row_start_up_s", loop.row_start_up_s);
+    costs("seconds_per_nonzero", loop.seconds_per_nonzero);
+    costs("short_row_seconds_per_nonzero", loop.short_row_seconds_per_nonzero);
   });
 }
 
@@ -77,33 +121,34 @@ void describe(Members& m, MachineDescription& machine) {
   m.if_given("description", machine.description, !machine.description.empty(), not_empty());
   m.if_given("sources", machine.sources, true);
   m.if_given("clock_hz", machine.clock_hz, machine.clock_hz > 0.0, positive_cost());
+  const Costs costs{m, machine.clock_hz};
   m.object_if(machine.calibrated_ranks > 0, "calibrated", {}, [&] {
     m("ranks", machine.calibrated_ranks, at_least(1));
     m("threads", machine.calibrated_threads, at_least(1));
     describe_measured(m, machine.measured);
   });
   m.object("network", [&] {
-    describe_network(m, machine.network);
+    describe_network(costs, machine.network);
     m.one_of("sum_form", machine.sum_form, sum_form_table(), {}, true);
     m.if_given("shuffles_kept_pieces", machine.shuffles_kept_pieces, true);
   });
   m.list_if_any(
       "transports", machine.transports, {.fewest = 1}, [&](TransportCost& transport, size_t /*index*/) {
         m("name", transport.name, not_empty());
-        describe_network(m, transport.network, true);
+        describe_network(costs, transport.network, true);
         if (m.reads() && std::ranges::count(machine.transports, transport.name, &TransportCost::name) > 1)
           m.complain(fmt::format("{} is \"{}\" a second time", m.where("name"), transport.name));
       });
   m.object("vectors", [&, &vectors = machine.vectors] {
-    m("dot_seconds_per_element", vectors.dot_s_per_element, cost());
+    costs("dot_seconds_per_element", vectors.dot_s_per_element);
     m.if_given("dot_call_s", vectors.dot_call_s, true, cost());
-    m("update_seconds_per_element", vectors.update_s_per_element, cost());
+    costs("update_seconds_per_element", vectors.update_s_per_element);
     m.if_given("update_call_s", vectors.update_call_s, true, cost());
   });
   m.object_if(machine.node.ranks > 0, "node", {}, [&, &node = machine.node] {
     m("ranks", node.ranks, at_least(1));
-    m("link_bytes_per_s", node.link_bytes_per_s, positive_cost());
-    m.object_if(node.network, "network", {}, [&](NetworkCost& network) { describe_network(m, network); });
+    costs("link_bytes_per_s", node.link_bytes_per_s);
+    m.object_if(node.network, "network", {}, [&](NetworkCost& network) { describe_network(costs, network); });
   });
   m.object_if(machine.interconnect, "interconnect", {}, [&](InterconnectCost& interconnect) {
     auto& shape = interconnect.shape;
@@ -113,15 +158,14 @@ void describe(Members& m, MachineDescription& machine) {
       if (const auto fault = why_no_interconnect(shape); !fault.empty())
         m.complain(fmt::format("{}: {}", m.where("topology"), fault));
     }
-    m.if_given("link_bytes_per_s", interconnect.link_bytes_per_s, interconnect.link_bytes_per_s > 0.0,
-               positive_cost());
-    m.if_given("hop_s", interconnect.hop_s, interconnect.hop_s > 0.0, cost());
+    costs.if_given("link_bytes_per_s", interconnect.link_bytes_per_s, interconnect.link_bytes_per_s > 0.0);
+    costs.if_given("hop_s", interconnect.hop_s, interconnect.hop_s > 0.0);
   });
   m.object_if(machine.outside_s_per_nonzero > 0.0, "outside_phases", {},
-              [&] { m("seconds_per_nonzero", machine.outside_s_per_nonzero, cost()); });
+              [&] { costs("seconds_per_nonzero", machine.outside_s_per_nonzero); });
   m.if_given("default_kernel", machine.default_kernel, !machine.default_kernel.empty(), not_empty());
   m.list("kernels", machine.kernels, {.fewest = 1},
-         [&](KernelCost& kernel, size_t /*index*/) { describe_kernel(m, kernel); });
+         [&](KernelCost& kernel, size_t /*index*/) { describe_kernel(costs, kernel); });
 }
 
 void describe(Members& m, Machine& machine) {

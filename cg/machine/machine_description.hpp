@@ -104,7 +104,7 @@ struct MachineDescription {
   std::string name;
   std::string description{};
   std::vector<std::string> sources{};
-  double clock_hz = 0.0;  ///< only for showing clocks; 0: not known
+  double clock_hz = 0.0;  ///< only for the keys in clocks, and for showing clocks
   NetworkCost network{};  ///< through the default transport
   comm::SumForm sum_form = comm::SumForm::reduce_scatter;
   /// A rank whose piece stays with it takes as long in the shuffle as if it sent it.

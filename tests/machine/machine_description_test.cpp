@@ -15,8 +15,6 @@
 namespace cg2d::machine_description_test {
 namespace {
 
-constexpr const char* rate = R"("bytes_per_s": 300000000)";
-
 /// The shipped description with one text replaced.
 std::string changed(const std::string& from, const std::string& to) {
   std::string text(std::ranges::find(shipped_machines(), "cp-pacs", &ShippedMachine::name)->text);
@@ -37,11 +35,15 @@ TEST(MachineDescriptionTest, ErrorsSayWhatAndWhere) {
   expect("[]", "an object is needed");
   expect("{}", "\"schema_version\" must be 1");
   expect(changed("\"name\": \"cp-pacs\"", "\"nome\": 1"), "\"name\" is missing");
-  expect(changed("start_up_s", "start_up"), "\"network.start_up_s\" is missing");
-  expect(changed(rate, "\"bytes_per_s\": 0"), "\"network.bytes_per_s\" is 0: it must be greater than 0");
-  expect(changed("\"start_up_s\": 3", "\"start_up_s\": -3"), "e-05: it must be at least 0");
-  expect(changed(rate, "\"bytes_per_s\": \"5\""), "is \"5\": it must be a number");
+  expect(changed("start_up_clocks", "start_up"),
+         "\"network.start_up_s\" or \"network.start_up_clocks\" is needed");
+  expect(changed("\"bytes_per_clock\": 2", "\"bytes_per_clock\": 0"),
+         "\"network.bytes_per_clock\" is 0: it must be greater than 0");
+  expect(changed("\"start_up_clocks\": 5500", "\"start_up_clocks\": -1"),
+         "\"network.start_up_clocks\" is -1: it must be at least 0");
+  expect(changed("\"start_up_clocks\": 5500", "\"start_up_clocks\": \"5\""), "is \"5\": it must be a number");
   expect(changed("whole-block", "all"), "it must be reduce-scatter or whole-block");
+  expect(changed("\"clock_hz\": 150000000,", ""), "\"clock_hz\" is needed for keys in clocks");
   expect(changed("\"critical_vector_length\": 20", "\"critical_vector_length\": 20.5"),
          "\"kernels[0].critical_vector_length\" is 20.5: it must be a whole number");
   expect(changed("\"default_kernel\": \"hand-made\"", "\"default_kernel\": \"x\""),
@@ -53,10 +55,14 @@ TEST(MachineDescriptionTest, ErrorsSayWhatAndWhere) {
 TEST(MachineDescriptionTest, FiguresThatOverflowAreBadDataAndNamed) {
   for (const std::string wrong : {"1e308", "1e31", "1e-31", "1e-320"}) {
     const auto message = test::error_of(ExitCode::bad_data, [&] {
-      static_cast<void>(parse_machine(changed(rate, "\"bytes_per_s\": " + wrong)));
+      static_cast<void>(parse_machine(changed("\"bytes_per_clock\": 2", "\"bytes_per_s\": " + wrong)));
     });
     EXPECT_TRUE(message.starts_with("\"network.bytes_per_s\" is ")) << message;
   }
+  EXPECT_NE(message_of(changed("\"bytes_per_clock\": 2", "\"bytes_per_clock\": 1e29"))
+                .find("\"network.bytes_per_clock\" cannot be told in seconds"),
+            std::string::npos)
+      << "150e6 clocks per second";
 }
 
 MachineDescription condition_of(int ranks, double start_up_s) {
@@ -154,7 +160,9 @@ TEST(MachineDescriptionTest, TransportsAreChecked) {
   const auto with = [](const std::string& transports) {
     return message_of(changed(R"("vectors")", R"("transports": )" + transports + R"(, "vectors")"));
   };
-  EXPECT_EQ(with(R"([{"name": "x", "start_up_s": 1, "add_seconds_per_element": 0}])"), "no error");
+  EXPECT_EQ(with(R"([{"name": "x", "start_up_clocks": 1, "bytes_per_clock": 2,
+                      "add_clocks_per_element": 0}])"),
+            "no error");
   EXPECT_NE(with("{}").find("\"transports\" is {}: it must be a list"), std::string::npos);
   EXPECT_NE(with(R"([{"name": "x", "bytes_per_s": 1, "add_seconds_per_element": 0}])")
                 .find("\"transports[0].start_up_s\""),

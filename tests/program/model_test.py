@@ -69,13 +69,15 @@ class DescribedMachineTest(ProgramTest):
                 self.assertEqual(self.run_well(1, "model", "--template", "--machine", file.stem).stdout, file.read_text())
                 self.run_well(1, "model", "--machine", file, "--ranks", "1,256", "--class", "A")
         own = json.loads(self.run_well(1, "model", "--template").stdout)
+        own["network"]["start_up_clocks"] = own["network"].pop("start_up_s")
+        self.assertTrue(validator.is_valid(own))
         own["kernels"][0]["shapes"] = [{}]
         self.assertFalse(validator.is_valid(own), "a shape without figures")
 
     def test_bad_input_is_one_line(self):
         broken = self.file("broken.json", '{"schema_version": 1, "name": "x", "network": {"start_up_s": -1}}')
         for arguments, words in (
-            (["--machine", broken], '5 problems: "network.start_up_s" is -1: it must be at least 0; "network.bytes_per_s" is missing; '),
+            (["--machine", broken], '5 problems: "network.start_up_s" is -1: it must be at least 0; "network.bytes_per_s" or '),
             (["--template", "--machine", broken], "--template has the machines that come with cg2d"),
         ):
             self.assert_refused(run_program(2, "model", *arguments), USAGE, words)
