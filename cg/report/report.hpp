@@ -26,6 +26,7 @@ void describe_grid(Members& m, comm::ProcessGrid& grid);
 /// The result of cg2d run, alone or as a line of a sweep. Its result and phases are about the repetition with the median time.
 struct RunDocument {
   RunReport report;
+  bool has_result = !report.repeats.empty();
   std::optional<Roofline> roofline{};
   std::optional<SweptRun> sweep{};
   std::string program_version{build_info::version};

@@ -368,7 +368,7 @@ void describe(Members& m, Problem& problem) {
 
 void describe(Members& m, RunDocument& document) {
   auto& report = document.report;
-  bool has_result = !report.repeats.empty();
+  auto& has_result = document.has_result;
   describe_head(m, &document.program_version);
   describe_end(m, report);
   m.object("problem", labelled("Problem"), [&] {

@@ -137,7 +137,7 @@ void take(const RunDocument& run, ResultRecord& record) {
   if (!run.sweep) record.asked = asked_of(run.report);
   record.n = run.report.problem.n;
   record.disturbance = disturbance(run.report);
-  if (run.report.repeats.empty()) return;
+  if (!run.has_result) return;
   for (const auto& repeat : run.report.repeats) record.times_s.push_back(repeat.time_s);
   const auto figures = phases_of(run.report);
   record.time_s = figures.repeat.time_s;

@@ -41,6 +41,6 @@ class Overlap(ProgramTest):
         text = self.run_well(2, *overlapped, "--verbose").stdout
         self.assertRegex(text, r"(?m)^ overlap +=  *true$")
         self.assertRegex(text, r"(?m)^ phase .* +waiting +hidden +GB/s +Gflop/s +messages +bytes sent$")
-        row = re.search(r"(?m)^ collection +[0-9.]+ % +[0-9.]+ +[0-9.]+ +([0-9.]+) +[0-9.]+ +- +1\.04 +\d+$", text)
+        row = re.search(r"(?m)^ collection +[0-9.]+ % +[0-9]+ +[0-9.]+ +[0-9.]+ +([0-9.]+) +[0-9.]+ +- +1\.04 +\d+$", text)
         self.assertGreater(float(row[1]), 0.0, "hidden")
         self.assertNotIn("hidden", self.run_well(2, *RUN, "--grid", "1x2").stdout)

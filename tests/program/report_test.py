@@ -114,13 +114,13 @@ class Text(ProgramTest):
     def test_phase_table_in_time(self):
         text = self.run_well(2, "run", "--class", "S", "--grid", "2x1").stdout
         number = r" +\d+\.\d\d"
-        columns = rf" +(\d+\.\d) %({number}){number} +([\d.]+|-) +([\d.]+|-) +\d+\.\d\d +\d+"
+        columns = rf" +(\d+\.\d) % +\d+({number}){number} +([\d.]+|-) +([\d.]+|-) +\d+\.\d\d +\d+"
         names = (*PHASES, "all phases")
         lines = self.assert_lines(
             text,
             (
-                r" Phases: time per CG step, mean over the ranks",
-                r" phase +share +us +waiting +GB/s +Gflop/s +messages +bytes sent",
+                r" Phases: time per CG step, mean over the ranks; reference clocks of \w+, \d\.\d{3} GHz",
+                r" phase +share +clocks +us +waiting +GB/s +Gflop/s +messages +bytes sent",
                 *(rf" {name} {columns}" for name in names),
                 r" waiting \(us\) is part of its phase; .*",
                 r" messages and bytes sent: per rank\. The phases cover \d+\.\d\d % .*",
