@@ -79,10 +79,11 @@ class MirroredExchange : public Interface {
   virtual std::span<const double> column_result() const = 0;
 
   /// Sends each column piece to the owner of the row piece, the shuffle backwards, and gathers row block i of
-  /// p over the process row. Collective. Cost: collection_traffic() and mirrored_shuffle_traffic().
+  /// p over the process row. Collective. Cost: collection_traffic() over
+  /// Line::process_row, and mirrored_shuffle_traffic().
   virtual void collect_rows() = 0;
   /// Sums the partial results over the process column, in a fixed order; no shuffle is needed. Collective.
-  /// Cost: summation_traffic().
+  /// Cost: summation_traffic() over Line::process_column.
   virtual void sum_columns() = 0;
 };
 

@@ -53,7 +53,7 @@ class ScheduledSteps final : public PreparedOperation {
     complete(part);
   }
   void progress() override {
-    while (arrived_ < targets_.size() && messages_->has_arrived(arrived_)) {
+    while (is_gather_ && arrived_ < targets_.size() && messages_->has_arrived(arrived_)) {
       ++arrived_;
       send_next();
     }

@@ -34,7 +34,7 @@ class PreparedOperation : public Interface {
   }
   virtual void begin() = 0;
   virtual void wait_for_part(size_t /*part*/) {}
-  /// Between begin() and finish(): makes progress on pending messages.
+  /// Between begin() and finish() of a gather: makes progress on pending messages.
   virtual void progress() {}
   virtual void finish() = 0;
 };

@@ -29,7 +29,7 @@ class alignas(64) SharedCounter {
   bool has_reached(uint64_t number) const { return count_.load(std::memory_order_acquire) >= number; }
 
   uint64_t count() const { return count_.load(std::memory_order_seq_cst); }
-  /// Sleeps until somebody counts, unless the count has reached `number`; not longer than that.
+  /// Sleeps until somebody counts, unless the count has reached `number`; for `longest` at most.
   void sleep_before(uint64_t number, std::chrono::nanoseconds longest);
 
  private:

@@ -15,7 +15,8 @@ namespace cg2d::comm {
 /// Words that the ranks know of each other beside their memory.
 struct SharedPeers {
   bool ranks_sleep = true;  ///< some rank waits in yield mode; all ranks say the same
-  MakeLink make_link{};     ///< needed where there are several nodes
+  /// Needed where there are several nodes; prepare() of such a link is local, and its messages need no begin() and end(), as those of Endpoint.
+  MakeLink make_link{};
 };
 
 /// Bytes of the part of that rank (NodePlace::parts).

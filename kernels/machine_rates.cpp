@@ -103,8 +103,10 @@ bool ReadWork::read(int64_t pass_count) {
   for (int index = 0; index < thread_count; ++index) {
     auto& part = parts_[static_cast<size_t>(index)];
     double sum = 0.0;
-    for (int64_t pass = 0; pass < pass_count; ++pass)
+    for (int64_t pass = 0; pass < pass_count; ++pass) {
+      asm volatile("" ::: "memory");  // no compiler may read once for all passes
       sum += CG2D_OF_SET(set, machine_rates::sum, part.numbers, part.count);
+    }
     part.sum = sum;
   }
   return std::ranges::all_of(parts_, [&](const auto& part) {

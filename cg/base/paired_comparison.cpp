@@ -127,6 +127,10 @@ std::string paired_rounds_text(const BestVerdict& verdict, std::span<const std::
   for (size_t k = 0; k < std::min(count, most_named); ++k) {
     const auto index = verdict.undecided[k];
     const auto& against = verdict.against[index];
+    if (against.round_count == 0) {
+      text += fmt::format("{} than {} by the median, in no common round", k == 0 ? "" : ",", names[index]);
+      continue;
+    }
     text += fmt::format("{} than {} in {} of {}{}", k == 0 ? "" : ",", names[index], against.above_one,
                         against.round_count,
                         k > 0                      ? ""

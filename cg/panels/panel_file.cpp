@@ -82,6 +82,9 @@ void PanelFileWriter::finish(const PanelFileFigures& figures) {
 PanelFile::PanelFile(std::string path_of_file) : path(std::move(path_of_file)) {
   const OpenFile file(path);
   header = read_header<PanelFileHeader>(file);
+  if (header.array_count < 0 || header.array_count > std::ssize(PanelEntry{}.array_bytes))
+    file.refuse("found {} arrays in a panel, expected {} at most", header.array_count,
+                PanelEntry::most_arrays);
   const auto expected = header.index_position + header.panel_count * static_cast<int64_t>(sizeof(PanelEntry));
   if (file.size() != expected)
     file.refuse("found {} bytes, expected the {} that its header announces", file.size(), expected);

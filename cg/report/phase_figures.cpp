@@ -23,6 +23,18 @@ Spread spread_of(const std::vector<double>& values) {
   return {.minimum = *least, .mean = std::clamp(mean, *least, *most), .maximum = *most, .total = total};
 }
 
+/// The limits that the columns "limit" and "of limit" follow from.
+std::string limits_text(const Roofline& roofline, bool has_matrix) {
+  const auto& limits = roofline.limits;
+  const auto of_matrix =
+      has_matrix ? fmt::format("{:.1f} GB/s over the matrices, ", limits.matrix_bytes_per_s / giga)
+                 : std::string();
+  return fmt::format(
+      "\n Limits, all ranks at once: {}{:.1f} GB/s over the vectors, {:.1f} Gflop/s; -: vectors from a "
+      "faster cache\n",
+      of_matrix, limits.vector_bytes_per_s / giga, limits.flops_per_s / giga);
+}
+
 /// Time, for people who want to know where it goes.
 std::string phase_table_text(const PhaseFigures& figures) {
   const auto& ranks = figures.repeat.ranks;
@@ -77,12 +89,7 @@ std::string phase_table_text(const PhaseFigures& figures) {
              "time, timing them took {:.3f} %.\n",
              100.0 * phase_coverage(figures.repeat),
              100.0 * timing_share(figures.report.ranks, figures.repeat)) +
-         (roofline
-              ? fmt::format("\n Limits, all ranks at once: {:.1f} GB/s over the matrices, {:.1f} over the "
-                            "vectors, {:.1f} Gflop/s; -: vectors from a faster cache\n",
-                            roofline->limits.matrix_bytes_per_s / giga,
-                            roofline->limits.vector_bytes_per_s / giga, roofline->limits.flops_per_s / giga)
-              : "");
+         (roofline ? limits_text(*roofline, figures.nonzeros_multiplied > 0.0) : "");
 }
 
 /// The line length of x86-64 and of most AArch64 processors.

@@ -57,7 +57,7 @@ void describe_phase(Members& m, const SessionReport& report, RankTimes& times, d
   m("messages", sent.message_count, at_least(0, "Sent by this rank."));
   m("bytes", sent.byte_count, at_least(0, "Sent by this rank."));
   m.if_given("hidden_clocks", record.hidden_clocks, hides,
-             at_least(0, "Of products, with its messages under way."));
+             at_least(0, "Of products, with its messages under way; not among its clocks."));
   m.if_given("hidden_seconds", seconds(record.hidden_clocks), hides,
              {.mean_column = column("collection_hidden_s"), .least = 0.0});
 }
@@ -69,8 +69,10 @@ void describe_times(Members& m, DescribedRegion& region) {
   m.derived("counter", {}, [] { return cycle_counter_name(); });
   m.derived("counter_is_invariant", {}, [] { return cycle_counter_is_invariant(); });
   m.derived("cg_steps", static_cast<int64_t>(region.figures.step_count), at_least(1, "In the timed region."));
-  m.derived("coverage", phase_coverage(repeat), at_least(0, "Of the timed region, mean over ranks."));
-  m.derived("timing_share", at_least(0, "Of the timed region, for reading the counter."),
+  m.derived("coverage", phase_coverage(repeat),
+            at_least(0, "Share of the timed region that the phases cover, mean over ranks."));
+  m.derived("timing_share",
+            at_least(0, "Share of the timed region that reading the counter took, mean over ranks."),
             [&] { return timing_share(report.ranks, repeat); });
   m.list("ranks", repeat.ranks, {.fewest = 1}, [&](RankTimes& times, size_t rank) {
     auto& facts = facts_of(report, rank);
@@ -98,7 +100,7 @@ void describe_roofline(Members& m, DescribedRegion& region, Roofline& roofline) 
   m.if_given("storage_bytes_per_s", limits.storage_bytes_per_s, streams,
              positive("Only where streamed: of reading alone."));
   m.if_given("storage_bytes_per_step", storage_bytes, streams,
-             at_least(0, "Only where streamed: all ranks."));
+             at_least(0, "Only where streamed: what a CG step reads, all ranks."));
   m("matrix_footprint_bytes", matrix, meaning("What matrix_bytes_per_s was read from."));
   m("vector_footprint_bytes", vectors, meaning("What vector_bytes_per_s was read from."));
   m.object("phases", [&, &shares = shares] {
@@ -173,11 +175,11 @@ void describe_counters(Members& m, DescribedRegion& region) {
   m("all_threads", counts_all, meaning("false: the master thread of a rank only."));
   if (m.reads()) counters.counts_all_threads = counts_all;
   m.derived("clocks_per_reading", at_least(0), [&] { return report.ranks.front().clocks_per_reading; });
-  m.derived("reading_share", at_least(0, "Of the timed region, mean over ranks."),
+  m.derived("reading_share", at_least(0, "Share of the timed region that reading took, mean over ranks."),
             [&] { return reading_share(region.figures); });
   m.derived("instructions_per_cycle",
             per_cycle == made.end() ? std::nullopt : std::optional(ratios_by_phase(region, *per_cycle)),
-            or_null("Also in figures; null unless instructions and core cycles were counted."));
+            or_null("Per core cycle; null unless both were counted. Also in figures."));
   m.list("figures", made, meaning("Made of the counts of all ranks; those whose events were counted."),
          [&](CounterFigure& one, size_t /*index*/) {
            m.derived("name", {}, [&] { return one.row->name; });
@@ -206,12 +208,13 @@ void describe_region(Members& m, DescribedRegion& region) {
   if (are_timed && !region.roofline) region.roofline = roofline_of(figures);
   m.object_if(are_timed, "phases", or_null("null with --no-phases, and without a result or an iteration."),
               [&] { describe_times(m, region); });
-  m.object_if(
-      region.roofline, "roofline",
-      or_null("What the phases must move and compute, against what all ranks can; null without --roofline."),
-      [&](Roofline& roofline) { describe_roofline(m, region, roofline); });
+  m.object_if(region.roofline, "roofline",
+              or_null("What the phases must move and compute, against what all ranks can, means over the "
+                      "ranks; null without --roofline or phases, and where ranks outnumber cores."),
+              [&](Roofline& roofline) { describe_roofline(m, region, roofline); });
   m.object_if(figures.is_known() && !region.report.counters.asked.empty(), "counters",
-              or_null("Of the repetition reported, sums over all CG steps; null where none were asked for."),
+              or_null("Of the repetition reported, sums over all CG steps; null where none were asked for, "
+                      "and without phases."),
               [&] { describe_counters(m, region); });
 }
 

@@ -126,7 +126,9 @@ void describe(Members& m, DryRunPlan& plan) {
                describe_traffic(m, "dot", plan.busiest.dot);
              });
     describe_traffic(m, "all_ranks_per_cg_step", plan.all_traffic, labelled("All ranks send"));
-    m("out_of_core", plan.streaming, meaning("Only with --out-of-core; null without a machine description."));
+    m("out_of_core", plan.streaming,
+      meaning(
+          "Only with --out-of-core, of all ranks; times are null without a description of this machine."));
   });
 }
 

@@ -154,7 +154,8 @@ void describe_pair(Members& m, ComparedConfiguration& pair, const SetNames& name
   m.derived("after", pair.after.sample(), or_null("null where a run failed."));
   describe_ratio(m, "ratio", pair.ratio, "After by before, round by round; null without paired rounds.");
   m("change", pair.change, meaning(of_change));
-  m("suggested_rounds", pair.suggested_rounds, or_null(at_least(0, "Where undecided, that should decide.")));
+  m("suggested_rounds", pair.suggested_rounds,
+    or_null(at_least(0, "Where undecided, that should decide; null if none would.")));
   m.derived("text", verdict_on(pair, names), meaning("For people, as in the table."));
   m.list("figures", figures_of(pair), meaning("Medians of others that both have; without a verdict."),
          [&](ComparedFigure& one, size_t /*index*/) {
@@ -286,7 +287,8 @@ void describe(Members& m, Comparison& comparison) {
     m("before", comparison.names.before, not_empty());
     m("after", comparison.names.after, not_empty());
   });
-  m("threshold", comparison.threshold, at_least(0, "Of the time, for a regression: 0.05 is 5 %."));
+  m("threshold", comparison.threshold,
+    at_least(0, "Increase of the time that is a regression: 0.05 is 5 %."));
   m.list("compared", comparison.common, meaning("The configurations that both sets have."),
          [&](ComparedConfiguration& pair, size_t /*index*/) { describe_pair(m, pair, comparison.names); });
   describe_ratio(m, "overall", comparison.overall, "Of all together.");

@@ -100,7 +100,8 @@ void describe_origin(Members& m, SessionReport& report) {
   m.object_if(report.environment, "environment", or_null(), [&](Environment& environment) {
     auto threads = report.binding ? report.binding->ranks : std::vector<std::vector<std::string>>();
     describe(m, environment, &threads);
-    m.one_of("waiting", report.wait_mode, wait_mode_table(), labelled("Waiting", {}, "Between two polls."));
+    m.one_of("waiting", report.wait_mode, wait_mode_table(),
+             labelled("Waiting", {}, "What a waiting rank does between two polls; block: it does not poll."));
     m("thread_binding", report.binding,
       or_null(labelled("Binding", {},
                        "Of each thread to a core, its own or one that ranks share; null: not tried.")));
@@ -182,7 +183,7 @@ void describe_repeats(Members& m, RunReport& report) {
   m.derived("minimum_s", times.minimum, positive());
   m.derived("maximum_s", times.maximum, positive());
   m.derived("lower_quartile_s", times.lower_quartile,
-            positive("That a quarter do not exceed; upper: three quarters."));
+            positive("The least time that a quarter do not exceed; upper: three quarters."));
   m.derived("upper_quartile_s", times.upper_quartile, positive());
   m.derived("spread", times.spread(),
             or_null(at_least(0, "(maximum - minimum) / time_s; null for one time.")));
@@ -201,7 +202,9 @@ void describe_result(Members& m, RunReport& report, const RepeatReport& repeat) 
   m.derived("verified", is_right, or_null("null: no reference, or not all repetitions finished."));
   m.derived("relative_error", error, or_null(at_least(0)));
   m.derived("time_s", repeat.time_s,
-            labelled("Seconds", "s", in_column("time_s", positive("Of the median repetition."))));
+            labelled("Seconds", "s",
+                     in_column("time_s", positive("Of the median repetition (of an even number the lower of "
+                                                  "the middle two), as phases and outer_steps."))));
   m.derived("mops_total", mops, in_column("mops_total", positive("By the official operation count.")));
   m.derived("mops_per_process", mops / report.configuration.grid.rank_count(), positive());
   m.derived(
@@ -283,7 +286,8 @@ void describe_setup(Members& m, SolveReport& report) {
   m("distribute_s", matrix.distribute_s, metric("Distribution", "s", "From the rows to blocks."));
   m("preconditioner_s", matrix.preconditioner_s, metric("Precond. set-up", "s", "From the blocks on."));
   m("symmetrization", matrix.symmetrization,
-    meaning("Only with --symmetrize: largest |a_ij - a_ji| / sqrt(|a_ii a_jj|)."));
+    meaning("Only with --symmetrize: largest |a_ij - a_ji| / sqrt(|a_ii a_jj|), and its first pair from 1; "
+            "no pair if equal."));
   report.is_streamed =
       !m.if_given("conversion_s", matrix.conversion_s, !report.is_streamed,
                   or_null(metric("Conversion", "s",
@@ -300,7 +304,7 @@ void describe_setup(Members& m, SolveReport& report) {
     if (m.reads() && balance) matrix.other_balance = balance;
   };
   other("balance_of_even_pieces", cuts_by_nonzeros, "With the cut by nonzeros; not with --out-of-core.");
-  other("balance_by_nonzeros", !cuts_by_nonzeros, "With any other cut.");
+  other("balance_by_nonzeros", !cuts_by_nonzeros, "With any other cut; not with --out-of-core.");
 }
 
 /// label: of the spectrum in the text.
@@ -310,13 +314,16 @@ void describe_solution(Members& m, Solution& solution, std::string_view label = 
   m("end", result.end);
   m("iterations", result.step_count, at_least(0));
   m("restarts", result.replacement_count, at_least(0, "Times that the recurrence began anew."));
-  m("classic_iterations", result.classic_step_count, at_least(0, "The last ones, in place of another form."));
+  m("classic_iterations", result.classic_step_count,
+    at_least(0, "The last ones, in place of another form; else 0."));
   m("right_hand_side_norm", result.right_hand_side_norm);
   m("target_norm", solution.target_norm);
   m("first_residual_norm", result.first_residual_norm);
-  m.derived("recursive_residual_norm", solution.recursive_residual_norm(), meaning("At the end."));
+  m.derived("recursive_residual_norm", solution.recursive_residual_norm(),
+            meaning("By the recurrence, at the end."));
   m("residual_norm", result.true_residual_norm, meaning("Of b - A x, computed anew."));
-  m("solution_iteration", result.solution_step, at_least(0, "Of this x: the last, or the best kept."));
+  m("solution_iteration", result.solution_step,
+    at_least(0, "Of this x: the last, or the best kept; 0: the initial guess."));
   m("last_residual_norm", result.last_residual_norm, meaning("Of b - A x for the last x, computed anew."));
   m("preconditioner_remark", solution.preconditioner_remark, meaning("On how it was made; empty: as usual."));
   m.object_if(
@@ -327,9 +334,10 @@ void describe_solution(Members& m, Solution& solution, std::string_view label = 
         m("largest", solution.spectrum.largest);
         m.derived("condition_number", solution.spectrum.condition_number(), meaning("At least."));
         m("predicted_iterations", solution.predicted_steps,
-          meaning("At most, by the bound on the error of CG."));
+          meaning("At most, to the tolerance, if the condition number is no larger."));
       });
-  m("history", solution.history, meaning("Residual norms, from before the first iteration on."));
+  m("history", solution.history,
+    meaning("Residual norms by the recurrence, from before the first iteration on."));
   if (m.reads()) solution.spectrum.step_count = has_spectrum ? result.step_count : 0;
 }
 
@@ -404,11 +412,11 @@ void describe(Members& m, RunDocument& document) {
         const auto reason = disturbance(report);
         m.derived("disturbed", !reason.empty(), meaning("Whether one of the repetitions was."));
         m.derived("reason", reason, meaning("Empty where quiet."));
-        m.list(
-            "repeats", report.repeats,
-            {.meaning = "Of each of result.repeats.times_s; shares of its time, of the worst rank, or null.",
-             .fewest = 1},
-            [&](RepeatReport& repeat, size_t /*index*/) { describe(m, repeat.quiet); });
+        m.list("repeats", report.repeats,
+               {.meaning = "Of each of result.repeats.times_s; shares of its time, of the worst rank, "
+                           "processor or node; null: not known.",
+                .fewest = 1},
+               [&](RepeatReport& repeat, size_t /*index*/) { describe(m, repeat.quiet); });
       });
   describe_outer_steps(m, report);
   DescribedRegion region{report, reported(), document.roofline, phases_of(report, reported())};
@@ -416,7 +424,9 @@ void describe(Members& m, RunDocument& document) {
   describe_restart(m, report);
   describe_features(m, report.features, WorkKind::outer_iterations);
   if (m.writes() && !has_result) report.prediction.reset();
-  m("prediction", report.prediction, meaning("Only on a machine that cg2d model --calibrate has described."));
+  m("prediction", report.prediction,
+    meaning("Only with a result, on a machine that cg2d model --calibrate has described: seconds of the "
+            "timed region."));
   m("sweep", document.sweep);
   if (!m.reads()) return;
   report.phases_timed = !reported().ranks.empty();
@@ -446,7 +456,7 @@ void describe(Members& m, SolveDocument& document) {
     describe_configuration(m, report);
     m("kernel_trial", report.kernel_trial, meaning("With --kernel auto, unless a profile knows it."));
     m("matrix_free_arrangement", arrangement,
-      labelled("Arrangement", {}, "How the ranks share an operator."));
+      labelled("Arrangement", {}, "Only without a matrix: how the ranks share the operator."));
     if (m.reads() && arrangement) report.matrix_free = MatrixFreeResult{.arrangement = *arrangement};
   });
   m.object_if(!report.ranks.empty(), "setup", or_null(), [&] { describe_setup(m, report); });
@@ -477,15 +487,18 @@ void describe(Members& m, SweptRun& run) {
   m("attempt", run.attempt, at_least(1, "In the round; the last attempt counts."));
   m("rounds", run.round_count, at_least(1, "As many as were asked for."));
   m("duration_s", run.duration_s, at_least(0, "The whole run, with its set-up."));
-  m("session", run.session, meaning("The study of the file, with its resumptions."));
-  m("sitting", run.sitting, at_least(1, "The call, by number, that made the run."));
+  m("session", run.session,
+    meaning("The study of the file, with its resumptions; runs of others are not compared."));
+  m("sitting", run.sitting,
+    at_least(1, "The call, by number, that made the run; runs of one round and sitting were made in turns."));
   m.object(
       "configuration", meaning("As asked for; the run's own configuration has the values that were chosen."),
       [&] {
         auto& grid = run.asked.configuration.grid;
         m.if_given("form", run.asked.form, !is_of_benchmark,
                    meaning("Of a system: matrix, domain PXxPYxPZ or factors."));
-        m.if_given("class", run.problem_class, is_of_benchmark, meaning("Of the benchmark."));
+        m.if_given("class", run.problem_class, is_of_benchmark,
+                   meaning("Of the benchmark; with U, problem has the numbers."));
         m("columns", grid.columns, at_least(1));
         m("rows", grid.rows, at_least(1));
         describe_axes(m, run.asked.configuration, false);
@@ -496,7 +509,7 @@ void describe(Members& m, SweptRun& run) {
             meaning("Only of a scaling: columns and rows, or the domain, were not asked for, but chosen."));
       });
   m.if_given("purpose", run.purpose, run.purpose != RunPurpose::time,
-             meaning("Only of runs after all timed ones."));
+             meaning("Only of runs made after all timed ones, and not compared with them."));
   m.if_given("trace_file", run.trace_file, run.purpose == RunPurpose::trace,
              meaning("Only with purpose trace."));
 }

@@ -44,7 +44,7 @@ class StencilMethod : public Interface {
   virtual void fill_start(int64_t z, double* plane) const = 0;
   using TrialAdvance =
       std::function<void(std::span<const double* const> given, std::span<double* const> made)>;
-  /// advance() without a place: each call is one more wavefront step in the middle of a long pass of size.most_steps.
+  /// advance() without a place: each call makes the same wavefront step in the middle of a long pass of size.most_steps.
   virtual TrialAdvance trial_advance(const FrontSize& size) const = 0;
 
   /// Memory for the passes of a rank with this share of the planes, and what is known of neighbours at first. Collective. Throws MpiError;

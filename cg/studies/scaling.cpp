@@ -151,17 +151,24 @@ void describe_figures(Members& m, const ScalingStudy& study, ScalingRow& row) {
   m.if_given("mops_total", row.rate / 1e6, !system, positive("By the official operation count."));
   m.if_given("iteration_s", times.median / (system ? system->most_iterations : 1), system.has_value(),
              positive("Of a system."));
-  m("speed_up", row.speed_up, or_null(positive("By the rate of the same form on one core.")));
+  m("speed_up", row.speed_up,
+    or_null(positive(
+        "By the rate (Mop/s, or rows per second) of the same form on one core; null where that failed.")));
   m("efficiency", row.efficiency, or_null(positive("speed_up by cores.")));
-  m("moving_share", median.shares.moving, at_least(0, "Phases that communicate, without waiting."));
+  m("moving_share", median.shares.moving,
+    at_least(0,
+             "Phases that communicate (collection, summation, shuffle, halo, dot), without waiting; mean "
+             "over the ranks."));
   m("waiting_share", median.shares.waiting, at_least(0, "Waiting for other ranks in these."));
-  m("ratio_to_best", row.ratio_to_best, positive("Of paired rounds, to the candidate on as many cores."));
+  m("ratio_to_best", row.ratio_to_best,
+    positive(
+        "Median ratio of paired rounds to the candidate on as many cores; without any that of the medians."));
   m("is_candidate", row.is_candidate,
     meaning("That the others on as many cores beat least; decided or not."));
   m.derived("is_best", row.is_best(), meaning("The candidate, where is_decided."));
   m("may_be_best", row.may_be_best, meaning("The candidate, or a case that is not known to be worse."));
   m.derived("is_decided", row.certainty == Certainty::decided,
-            meaning("Whether it is better than all others."));
+            meaning("Whether it is better than all others; false where it is alone."));
   m("certainty", row.certainty, meaning(meaning_of_certainty));
 }
 
@@ -172,7 +179,8 @@ void describe_case(Members& m, const ScalingStudy& study, ScalingRow& row) {
   int64_t order = is_of_system ? 0 : problem_on(study, core_count).n;
   for (const auto& run : row.runs) order = std::max(order, run.n);
   m.derived("cores", core_count, at_least(1));
-  m.derived("way", way_of(asked), meaning("one core, ranks only, ranks x threads, ..."));
+  m.derived("way", way_of(asked),
+            meaning("one core, ranks only, shared-memory ranks, ranks x threads or threads only"));
   m.if_given("form", form_of(asked), is_of_system, meaning("Of a system: matrix or matrix-free."));
   m("transport", asked.configuration.transport, meaning("With one rank it moves nothing."));
   m.derived("ranks", rank_count_of(asked), at_least(1));
@@ -191,10 +199,11 @@ void describe_case(Members& m, const ScalingStudy& study, ScalingRow& row) {
             meaning("success, that of its first run that failed, or not-run."));
   m.derived("runs", std::ssize(row.runs), at_least(0));
   m("disturbed_runs", row.measured.disturbed_count, at_least(0));
-  m.if_given("arrangement", row.median_run().arrangement, is_of_system, meaning("Of a system."));
+  m.if_given("arrangement", row.median_run().arrangement, is_of_system,
+             meaning("Of a system; empty where a run failed."));
   m.object_if(row.is_sound(), "figures",
-              or_null("Of all rounds; kernel and shares of the one with the median time. null without, or if "
-                      "one failed."),
+              or_null("Of all rounds; kernel and shares of the one with the median time. null where a run "
+                      "failed, or none took place."),
               [&] { describe_figures(m, study, row); });
   m.list("rounds", row.runs, meaning("null stands for what a run did not measure, since it failed."),
          [&](ResultRecord& run, size_t /*index*/) { describe_run(m, run); });

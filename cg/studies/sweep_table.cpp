@@ -92,8 +92,9 @@ void describe_verdict(Members& m, GridVerdict& row, const std::string& text) {
               or_null("The candidate, if decided; else null."));
     m.derived("certainty", meaning(meaning_of_certainty), [&] { return ranking.verdict.certainty(); });
     m.derived("undecided", undecided, meaning("Those that the candidate is not known to be better than."));
-    m.derived("suggested_rounds", ranking.verdict.suggested_rounds,
-              or_null(at_least(1, "That should separate them; null if none would.")));
+    m.derived(
+        "suggested_rounds", ranking.verdict.suggested_rounds,
+        or_null(at_least(1, "That should separate them; null if nothing is undecided, or none would.")));
     m.derived("text", text, meaning("For people, as in the tables."));
   });
 }
@@ -115,7 +116,9 @@ void describe(Members& m, SweepVerdicts& sweep) {
            m.list(
                "cells", row.cells, {.meaning = "By growing columns.", .fewest = 1},
                [&](MeasuredConfiguration& cell, size_t /*index*/) { describe_cell(m, cell, row.ranking); });
-           m.derived("why", meaning("The candidate against the next and the last one."),
+           m.derived("why",
+                     meaning("The candidate against the next and the last one; times of a CG step, means "
+                             "over ranks and the middle half of the rounds."),
                      [&] { return differences_from_best(row); });
            m.if_given("form", common.form, common.is_system(),
                       meaning("Only of a system: matrix, domain or factors."));
@@ -123,7 +126,8 @@ void describe(Members& m, SweepVerdicts& sweep) {
                       meaning("Only of runs with --out-of-core: streamed within their memory limit."));
          });
   m.list("choices", sweep.verdicts.choices,
-         meaning("Of each problem, number of ranks and of threads: all of their configurations."),
+         meaning("Of each problem, number of ranks and of threads: all of their configurations; streamed "
+                 "ones only where none in memory has times."),
          [&](GridVerdict& choice, size_t /*index*/) {
            describe_verdict(m, choice,
                             m.writes() ? ranking_text(choice.ranking, &ConfiguredProblem::choices, "nothing")
@@ -140,7 +144,7 @@ void describe(Members& m, SweepVerdicts& sweep) {
   for (const auto& one : sweep.records) {
     if (one.is_replaced) replaced.push_back(one.place);
   }
-  m("replaced", replaced, meaning("Disturbed runs that were repeated."));
+  m("replaced", replaced, meaning("Disturbed runs that were repeated: the last attempt counts."));
 }
 
 /// The rows of one problem and configuration, by growing ranks.

@@ -45,8 +45,7 @@ std::string remove_from_profile(const std::string& path, const std::string& name
   auto count = remove_measurements(profile, name);
   if (count == 0)
     throw InputError(
-        "--remove {}: {} has neither a processor, a matrix nor a folder of that name; cg2d tune --list names "
-        "them",
+        "--remove {}: {} has neither a processor nor a matrix of that name; cg2d tune --list names them",
         name, path);
   profile_file.change(path, [&](TuningProfile& known) { count = remove_measurements(known, name); });
   return fmt::format(" {} of {} removed from {}\n", format_count(count, "measurement"), name, path);

@@ -57,8 +57,8 @@ void describe(Members& m, RaceVerdict& verdict);
 
 /// Passes per second while all ranks work, in their best batch. work(pass_count) does that many passes, local, and returns false for a wrong
 /// result. All ranks take as many passes, and a batch ends with the slowest: their works should take as long as each other's. Collective.
-/// Cost: up to 30 batches of 5 ms, or of the slowest rank's pass where that takes longer. Throws RunError
-/// with code 70 (on every rank alike) for a wrong result.
+/// Cost: 16 batches of 5 to 10 ms, or of the slowest rank's pass where that takes longer, and those that find the number of passes. Throws
+/// RunError with code 70 (on every rank alike) for a wrong result.
 double common_pass_rate(comm::RankGroup& group, const std::function<bool(int64_t pass_count)>& work);
 
 }  // namespace cg2d

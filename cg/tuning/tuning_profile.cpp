@@ -137,12 +137,15 @@ std::span<const NamedValue<comm::WaitMode>> wait_mode_table() {
   return rows;
 }
 
-/// A processor with kernels (the results of cg2d tune), transports, speeds, or several of them. Earlier programs kept storage, too.
+/// A processor with kernels (the results of cg2d tune), transports, speeds, or several of them. Earlier programs kept storage, too, which is read
+/// past.
 void describe(Members& m, ProcessorProfile& processor) {
   bool knows_kernels = processor.knows_kernels() || !m.writes();
-  if (m.reads())
+  if (m.reads()) {
+    const bool had_storage = m.has("storage");
     knows_kernels =
-        m.has("critical_vector_length") || !(m.has("transports") || m.has("storage") || m.has("speeds"));
+        m.has("critical_vector_length") || !(had_storage || m.has("transports") || m.has("speeds"));
+  }
   if (knows_kernels) {
     auto length = processor.critical_vector_length.value_or(0);
     m("critical_vector_length", length, at_least(0));
@@ -240,7 +243,15 @@ TuningProfile parse_profile(std::string_view text) {
   }
 }
 
-std::string format_profile(const TuningProfile& profile) { return document_text(ProfileDocument{profile}); }
+std::string format_profile(const TuningProfile& profile) {
+  auto known = profile;
+  // Of a processor of which nothing is left, none is written: it would be read as one that lacks its kernels.
+  std::erase_if(known, [](const auto& one) {
+    const auto& [name, processor] = one;
+    return !processor.knows_kernels() && processor.transports.empty() && processor.speeds.empty();
+  });
+  return document_text(ProfileDocument{std::move(known)});
+}
 
 std::string ProfileSource::place() const {
   if (!path.empty()) return path;

@@ -160,6 +160,17 @@ TEST(TuningProfileTest, CasesOfEarlierProgramsAreFound) {
   EXPECT_TRUE(processor.transports[0].is_like(timed_transports({.columns = 1, .rows = 6}, 0.0)));
 }
 
+/// Nothing reads it any more; what stands beside it stays.
+TEST(TuningProfileTest, StorageThatEarlierProgramsMeasuredIsReadPast) {
+  auto text = format_profile(example());
+  const std::string name = "\"critical_vector_length\"";
+  text.insert(text.find(name), R"("storage": [{"panel_bytes": 1}], )");
+  EXPECT_EQ(format_profile(parse_profile(text)), format_profile(example()));
+  const auto alone =
+      parse_profile(R"({"schema_version": 1, "processors": {"P": {"storage": [{"panel_bytes": 1}]}}})");
+  EXPECT_EQ(format_profile(alone), format_profile({}));
+}
+
 TEST(TuningProfileTest, AMatrixThatIsNotOfTheBenchmarkIsKnownByItsHash) {
   auto tuned = case_of(*find_class("S"), {.columns = 1, .rows = 2}, "sell", 512);
   tuned.matrix = {.name = "bridge.mtx", .order = 1400, .pattern_hash = hash_of_text("bridge")};

@@ -46,7 +46,7 @@ int64_t stored_bytes(int64_t order, int64_t entry_count) {
   return stored_entry_bytes * entry_count + bytes_per_row * order;
 }
 
-/// Working memory: messages, and all rows of a rank, of which many may be left when the first process row has its blocks.
+/// Working memory: messages, and all rows of a rank, which are there until its block is whole.
 ExpectedMatrix expected_matrix(int64_t order, int64_t entry_count, int rank_count) {
   constexpr int64_t words_per_entry =
       4;  // short rows: two words of their part, and one and a half of the entry

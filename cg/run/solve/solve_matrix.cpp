@@ -122,7 +122,7 @@ std::unique_ptr<BlockProduct> SolveRun::make_product(const comm::BlockLayout& la
   return streaming_ ? stream(layout) : distribute(layout);
 }
 
-/// The rows leave while the blocks grow, and the matrix has none afterwards, unless it is kept.
+/// The rows go when the block is there, and the matrix has none afterwards, unless it is kept.
 std::unique_ptr<BlockProduct> SolveRun::distribute(const comm::BlockLayout& layout) {
   auto& result = *report_.matrix;
   const auto other_layout =

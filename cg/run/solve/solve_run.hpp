@@ -84,7 +84,7 @@ std::unique_ptr<SystemMatrix> read_system(const SystemOptions& options, comm::Ra
 class SolveRun final : public Session, private StepObserver {
  public:
   /// kept: with the matrix of the options from read_system(), where more than one run uses it; nullptr: the run reads
-  /// it, and gives its rows back while the blocks grow.
+  /// it, and its rows go when the block is there.
   SolveRun(const SystemOptions& options, comm::RankGroup& group, const Progress& progress,
            SolveReport& report, const KeptSystem& kept = {})
       : Session(options, group, progress, report, WorkKind::solve),
