@@ -301,11 +301,14 @@ std::string sweep_tables(const std::vector<ResultRecord>& records, const SweepTa
     text += table_text(table, options);
   }
   if (text.empty()) return "No results.\n" + left_out_text(verdicts.left_out);
+  const bool has_benchmark =
+      std::ranges::any_of(records, [](const auto& record) { return !record.asked.is_system(); });
   const bool is_disturbed = std::ranges::any_of(records, &ResultRecord::is_disturbed);
   return text + choices_text(verdicts) + left_out_text(verdicts.left_out) +
          "\nSeconds are medians (of an even number the lower of the middle two); percentages are spreads,\n"
-         "(maximum - minimum) / median. * the best grid of its ranks, ~ the grids that may be best,\n"
-         "o the grid of the official program. Px: process columns. In parentheses: the interval of the\n"
+         "(maximum - minimum) / median. * the best grid of its ranks, ~ the grids that may be best.\n" +
+         (has_benchmark ? "o the grid of the official program. " : "") +
+         "Px: process columns. In parentheses: the interval of the\n"
          "ratio of paired rounds, by the sign test; a wrong best in at most 1 of 100 sweeps.\n" +
          (is_disturbed ? "! something else worked on the machine during one of these runs.\n" : "");
 }
