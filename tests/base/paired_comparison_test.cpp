@@ -145,7 +145,8 @@ TEST(PairedComparisonTest, WhatNoRoundSeparatesGetsNoNumber) {
   EXPECT_NE(verdict_text(find_best(both), names, "--repeat").find("the difference is below the noise"),
             std::string::npos);
   const std::vector<RoundTimes> apart{{{1, 1.0}}, {{2, 3.0}}};
-  EXPECT_EQ(verdict_text(find_best(apart), names, "--repeat"), "faster than 2x1 by the median, in no common round");
+  EXPECT_EQ(verdict_text(find_best(apart), names, "--repeat"),
+            "faster than 2x1 by the median, in no common round");
   const std::vector<RoundTimes> alone{one};
   EXPECT_EQ(find_best(alone).certainty(), Certainty::alone);
   EXPECT_FALSE(find_best(alone).is_decided()) << "one alternative gets no verdict";

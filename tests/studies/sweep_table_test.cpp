@@ -79,7 +79,8 @@ TEST(SweepTableTest, RunsOfOneRoundInTwoSittingsAreNotPaired) {
   auto records = clear_sweep();
   for (auto& record : records) record.sitting = record.asked.configuration.grid.columns;
   expect_in(sweep_tables(records),
-            "no clear winner: 1x2 (median 1 s) was faster than 2x1 by the median, in no common round; the official");
+            "no clear winner: 1x2 (median 1 s) was faster than 2x1 by the median, in no common round; the "
+            "official");
 }
 
 TEST(SweepTableTest, TheBestOfSeveralTablesIsNamed) {
