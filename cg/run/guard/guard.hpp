@@ -23,7 +23,6 @@
 #include "comm/block_layout.hpp"
 #include "comm/communicator.hpp"
 #include "comm/rank_group.hpp"
-#include "kernels/cpu_features.hpp"
 #include "kernels/csr_block.hpp"
 #include "kernels/spmv.hpp"
 
@@ -35,10 +34,10 @@ using TwoSums = std::pair<double, double>;
 inline constexpr size_t block_of_sums = 512;
 inline constexpr size_t lanes_of_sums = 8;
 
-/// blocked_sums() for the instruction set of its caller, into which it is inlined. (Without the pragma gcc 12 makes no vectors of the lanes: 14
-/// instead of 48 GB/s from a cache, Intel Xeon, 2026-11.)
+/// Adds add(element, first, second) of the elements 0 ... size-1 in blocks, each in lanes, which are vectorized: an element's work must
+/// not depend on another's. (Without the pragma gcc 12 makes no vectors of them: 14 instead of 48 GB/s from a cache, Intel Xeon, 2026-11.)
 template <typename Add>
-[[gnu::always_inline]] inline TwoSums sums_in_lanes(size_t size, const Add& add) {
+TwoSums blocked_sums(size_t size, const Add& add) {
   TwoSums total;
   for (size_t begin = 0; begin < size; begin += block_of_sums) {
     const size_t end = std::min(begin + block_of_sums, size);
@@ -59,24 +58,6 @@ template <typename Add>
     total.second += block.second;
   }
   return total;
-}
-
-#ifdef __x86_64__
-template <typename Add>
-[[gnu::target("avx2")]] TwoSums sums_by_avx2(size_t size, const Add& add) {
-  return sums_in_lanes(size, add);
-}
-#endif
-
-/// Adds add(element, first, second) of the elements 0 ... size-1 in blocks, each in lanes, which are vectorized: an element's work must
-/// not depend on another's. The bits are those of any instruction set: lanes add in the same order, and AVX2 alone fuses nothing.
-template <typename Add>
-TwoSums blocked_sums(size_t size, const Add& add) {
-#ifdef __x86_64__
-  static const bool has_avx2 = kernels::widest_instruction_set() >= kernels::InstructionSet::avx2;
-  if (has_avx2) return sums_by_avx2(size, add);
-#endif
-  return sums_in_lanes(size, add);
 }
 
 /// The square of the norm of v, or of W^1/2 v with the weights of a diagonal W.
