@@ -42,8 +42,10 @@ class Endpoint : public MessageLink {
     std::unique_ptr<Doorbells> bells{};  ///< only where waiting ranks yield
   };
 
- private:
+ protected:
   Shared shared_;
+
+ private:
   std::deque<Buffer> buffers_;
 };
 

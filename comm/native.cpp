@@ -95,17 +95,11 @@ class NativeCollective final : public PreparedOperation {
 /// No collective of MPI moves one piece: messages do.
 class NativeOperations final : public Endpoint {
  public:
-  NativeOperations(RankGroup& group, TrafficCounts& sent, std::pmr::memory_resource& memory)
-      : Endpoint(group, sent, memory), group_(group), sent_(sent), memory_(memory) {}
+  using Endpoint::Endpoint;
 
   std::unique_ptr<PreparedOperation> collective(const BlockCollective& collective) override {
-    return std::make_unique<NativeCollective>(group_, sent_, collective, memory_);
+    return std::make_unique<NativeCollective>(shared_.group, shared_.sent, collective, shared_.memory);
   }
-
- private:
-  RankGroup& group_;
-  TrafficCounts& sent_;
-  std::pmr::memory_resource& memory_;
 };
 
 }  // namespace

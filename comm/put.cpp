@@ -5,7 +5,6 @@
 #include <atomic>
 #include <chrono>
 #include <memory>
-#include <utility>
 #include <vector>
 
 #include "comm/doorbells.hpp"

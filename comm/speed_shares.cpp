@@ -100,7 +100,7 @@ class Descent {
   /// Descends from these shares: the slowest place, as a mean in which slow places count more and more, gets less. At the best shares for one
   /// mean the pressures on all pieces are the same, 1; multiplying shares by a power of them keeps shares positive, so that every step is a cut.
   Fit from(Numbers shares) const {
-    // Of a million ranks, one of half the speed: 99.994 % of the best with means up to the power 1e5. From the power 8 on, or by square roots of
+    // A million ranks, one of half the speed, reach 99.994 % of the best with means up to the power 1e5. From the power 8 on, or by square roots of
     // these steps, grids of 3 x 4 different ranks stay 1 to 12 % below the best.
     constexpr double first_power = 2.0;
     constexpr double last_power = 2e5;

@@ -27,7 +27,7 @@ struct BlockCsr {
 
   int64_t row_count() const { return static_cast<int64_t>(row_starts.size()) - 1; }
   [[nodiscard]] std::vector<StoredArray> stored_arrays();
-  /// Of the blocks of rows first_row ... last_row-1.
+  /// Whether all columns in the rows of blocks first_row ... last_row-1 are supervariables.
   bool has_columns_in_range(int64_t first_row, int64_t last_row) const;
 };
 

@@ -207,16 +207,9 @@ class BlockCsrKernel : public FormatKernel<SplitRows<BlockCsr>> {
   /// multiply(thread, part) on each thread, then, after the last share, add_up(rows) for the supervariables whose sums a thread adds up.
   template <typename Multiply, typename AddUp>
   void multiply_and_add_up(const ProductMode& mode, const Multiply& multiply, const AddUp& add_up) {
-    const int count = thread_count();
-    const int64_t row_count = mode.share + 1 == mode.share_count ? matrix().row_count() : 0;
-#pragma omp parallel num_threads(count) if (count > 1)
-    {
-#pragma omp for schedule(static, 1)
-      for (int thread = 0; thread < count; ++thread) multiply(thread, parts_[static_cast<size_t>(thread)]);
-#pragma omp for schedule(static, 1)
-      for (int thread = 0; thread < count; ++thread)
-        add_up(RowRange{.begin = row_count * thread / count, .end = row_count * (thread + 1) / count});
-    }
+    make_sums(
+        thread_count(), mode.is_last_share() ? matrix().row_count() : 0,
+        [&](int thread) { multiply(thread, parts_[static_cast<size_t>(thread)]); }, add_up);
   }
 
  private:
@@ -242,8 +235,7 @@ class OneVectorBlockCsr final : public BlockCsrKernel {
 
   /// Each thread has sums of its own, which are added up after the last share.
   void multiply(const Operands& operands, const ProductMode& mode) override {
-    const bool is_last = mode.share + 1 == mode.share_count;
-    if (is_last && !mode.is_added)
+    if (mode.is_last_share() && !mode.is_added)
       std::fill_n(operands.q_rows.data() + indices_.first_row, indices_.count, 0.0);
     multiply_and_add_up(
         mode,
@@ -315,8 +307,7 @@ class SeveralBlockCsr final : public BlockCsrKernel {
 
   /// All sums are over the columns.
   void multiply(const Operands& operands, const ProductMode& mode) override {
-    const bool is_last = mode.share + 1 == mode.share_count;
-    if (is_last && !mode.is_added) std::ranges::fill(operands.q_rows, 0.0);
+    if (mode.is_last_share() && !mode.is_added) std::ranges::fill(operands.q_rows, 0.0);
     multiply_and_add_up(
         mode,
         [&](int thread, Part& part) {

@@ -26,19 +26,14 @@ class ColumnSums {
   /// some columns to the result, in the order of the threads.
   template <typename Multiply>
   void make(std::span<double> result, const RowRange& columns, const Multiply& multiply) {
-    const auto thread_count = static_cast<int>(own_.size()) + 1;
-    const auto column_count = columns.end - columns.begin;
-#pragma omp parallel num_threads(thread_count) if (thread_count > 1)
-    {
-#pragma omp for schedule(static, 1)
-      for (int thread = 0; thread < thread_count; ++thread)
-        multiply(thread, thread == 0 ? result : own_[static_cast<size_t>(thread) - 1].span());
-#pragma omp for schedule(static, 1)
-      for (int thread = 0; thread < thread_count; ++thread) {
-        add(result, {.begin = columns.begin + column_count * thread / thread_count,
-                     .end = columns.begin + column_count * (thread + 1) / thread_count});
-      }
-    }
+    make_sums(
+        static_cast<int>(own_.size()) + 1, columns.end - columns.begin,
+        [&](int thread) {
+          multiply(thread, thread == 0 ? result : own_[static_cast<size_t>(thread) - 1].span());
+        },
+        [&](const RowRange& share) {
+          add(result, {.begin = columns.begin + share.begin, .end = columns.begin + share.end});
+        });
   }
 
  private:

@@ -51,8 +51,8 @@ class CsrRowsKernel final : public FormatKernel<SplitRows<CsrBlock>> {
       on_each_thread([&](int thread) { multiply_rows(thread, operands, mode, nullptr); });
       return;
     }
-    const bool is_last = mode.share + 1 == mode.share_count;
-    column_sums_.make(operands.q_columns, {.begin = 0, .end = is_last ? format().matrix.column_count : 0},
+    column_sums_.make(operands.q_columns,
+                      {.begin = 0, .end = mode.is_last_share() ? format().matrix.column_count : 0},
                       [&](int thread, std::span<double> sums) {
                         // The first thread's sums are those of the result itself.
                         const bool is_continued = mode.is_continued && thread == 0;

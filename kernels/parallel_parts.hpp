@@ -65,6 +65,20 @@ bool all_parts_hold(int part_count, const Holds& holds) {
   return failure_count == 0;
 }
 
+/// make(thread) on each thread; then, when all are done, add_up(RowRange) on each, for its share of the rows. Neither may throw.
+template <typename Make, typename AddUp>
+void make_sums(int thread_count, int64_t row_count, const Make& make, const AddUp& add_up) {
+#pragma omp parallel num_threads(thread_count) if (thread_count > 1)
+  {
+#pragma omp for schedule(static, 1)
+    for (int thread = 0; thread < thread_count; ++thread) make(thread);
+#pragma omp for schedule(static, 1)
+    for (int thread = 0; thread < thread_count; ++thread)
+      add_up(RowRange{.begin = row_count * thread / thread_count,
+                      .end = row_count * (thread + 1) / thread_count});
+  }
+}
+
 /// Moves the arrays of a block to fresh pages, each first written by the thread whose rows lie there: thread
 /// k reads the rows borders[k] ... borders[k+1]-1. The block may have been made by another thread. Old pages
 /// are given back as new ones are taken, so that the peak of memory hardly grows. With one thread nothing is

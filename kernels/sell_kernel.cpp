@@ -73,7 +73,7 @@ class SellKernel final : public FormatKernel<Parts<SellBands>> {
                   .is_continued = mode.is_continued,
                   .pairs = pairs_.empty() ? nullptr : pairs_[index].data(),
                   .row_sums = row_sums_.empty() ? nullptr : row_sums_[index].data()});
-      if (mode.share == mode.share_count - 1)
+      if (mode.is_last_share())
         add_high_constants(-1.0, bounds_of(band), operands.p_bound, operands.q_rows.data() + band.first_row);
       mode.is_continued = true;
     }

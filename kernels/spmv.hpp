@@ -67,6 +67,8 @@ struct ProductMode {
   /// Shares have about equal cost where the kernel's format can be cut so; some may be empty.
   int share = 0;
   int share_count = 1;
+
+  bool is_last_share() const { return share + 1 == share_count; }
 };
 
 /// The share of `count` items that a mode asks for.
@@ -156,9 +158,9 @@ struct KernelRow {
   /// With KernelOptions::column_of_row_0 the sums of an index that is among rows and columns may all be in q_columns: only both together are
   /// the product.
   bool joins_sums = false;
-  /// Of a kernel that gains by what the matrix is made of rather than by its size, so that it is taken only where a user names it, or this says so:
-  /// whether a sample of the rows of a block, with all entries, shows what it gains by. Then it is tried on a user's matrix, too. Cost: less than a
-  /// product.
+  /// Whether a sample of the rows of a block, with all entries, shows what the kernel gains by. Kernels that have this gain by what the matrix is
+  /// made of rather than by its size: they are taken only where a user names them, and tried on a user's matrix where this says so. Cost: less
+  /// than a product.
   bool (*has_use_for)(const CsrBlock& whole, const KernelOptions& options) = nullptr;
   /// Bytes of matrix data per nonzero of the whole matrix that a product moves, about. With half storage an
   /// entry and its mirror are two nonzeros.
@@ -173,11 +175,11 @@ struct KernelRow {
   std::vector<InstructionSet> instruction_sets{};
   /// Measures which of these is the fastest, at its first call; nullptr: the widest one.
   InstructionSet (*measured_instruction_set)() = nullptr;
-  /// What make() calls, with options that it has checked and that name an instruction set.
+  /// make() calls this, with options that it has checked and that name an instruction set.
   std::unique_ptr<SpmvKernel> (*maker)(CsrBlock block, const KernelOptions& options) = nullptr;
   bool makes_several = false;       ///< for KernelOptions::vector_count vectors at once, 2 or more
   bool makes_reproducible = false;  ///< with KernelOptions::most_terms
-  /// What make_external() calls; nullptr: there is no such kernel.
+  /// make_external() calls this; nullptr: there is no such kernel.
   std::unique_ptr<SpmvKernel> (*external_maker)(const ExternalArrays& block,
                                                 const KernelOptions& options) = nullptr;
   /// Rows that are converted together: panels that begin at multiples of it have the bits of the whole block.

@@ -276,7 +276,7 @@ class Kernel final : public FormatKernel<Parts<SetPart>> {
     if (rest() != nullptr) rest()->multiply(operands, mode);
     const int count = thread_count();
     if (count == 0) return;
-    const bool is_last = mode.share + 1 == mode.share_count;
+    const bool is_last = mode.is_last_share();
     if (rest() == nullptr && is_last) clear_outside(operands, mode);
 #pragma omp parallel num_threads(count) if (count > 1)
     {
@@ -351,9 +351,9 @@ class SeveralKernel final : public FormatKernel<Parts<SetPart>> {
     const double* const p = operands.p_columns.data() + first_element_;
     const auto q =
         operands.q_columns.subspan(static_cast<size_t>(first_element_), static_cast<size_t>(element_count_));
-    const bool is_last = mode.share + 1 == mode.share_count;
     column_sums_.make(
-        q, {.begin = 0, .end = is_last ? element_count_ : 0}, [&](int thread, std::span<double> sums) {
+        q, {.begin = 0, .end = mode.is_last_share() ? element_count_ : 0},
+        [&](int thread, std::span<double> sums) {
           if (thread > 0 && mode.share == 0) std::ranges::fill(sums, 0.0);
           multiply_share(format()[thread], mode, prefetch_distance_, [&](size_t size, const SetRange& range) {
             loops_[size](range, {.p = p, .q = sums.data(), .count = vector_count_});
@@ -362,7 +362,7 @@ class SeveralKernel final : public FormatKernel<Parts<SetPart>> {
   }
 
  private:
-  // Of each vector over the shared indices, together.
+  // Shared indices of each vector, together.
   int64_t first_element_;
   int64_t element_count_;
   int64_t vector_count_;

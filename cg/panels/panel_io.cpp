@@ -14,7 +14,6 @@
 
 #include "cg/base/errors.hpp"
 #include "cg/base/sample.hpp"
-#include "cg/base/storage/crc32c.hpp"
 #include "cg/base/storage/open_file.hpp"
 #include "cg/base/values.hpp"
 #include "kernels/page_buffer.hpp"
@@ -196,31 +195,28 @@ StorageSample::StorageSample(const std::string& folder, int64_t byte_count)
   file_.put_on_disk();
 }
 
-double StorageSample::rate(const PanelIoRow& reader, const PanelReading& reading, double least_s) const {
-  const auto panel_bytes = reading.panel_bytes;
+double StorageSample::rate(int64_t panel_bytes, int depth, double least_s) const {
   const auto panel_count = byte_count_ / panel_bytes;
-  kernels::PageBuffer<std::byte> buffers(static_cast<size_t>(panel_bytes * reading.depth));
-  const auto readings = reader.make({.descriptor = file_.descriptor(), .slot_count = reading.depth});
+  kernels::PageBuffer<std::byte> buffers(static_cast<size_t>(panel_bytes * depth));
+  const auto readings = usual_panel_io().make({.descriptor = file_.descriptor(), .slot_count = depth});
   const auto request = [&](int64_t number) {
-    const auto slot = static_cast<int>(number % reading.depth);
+    const auto slot = static_cast<int>(number % depth);
     return PanelRequest{.slot = slot,
                         .position = number % panel_count * panel_bytes,
                         .memory = buffers.span().subspan(static_cast<size_t>(slot * panel_bytes),
                                                          static_cast<size_t>(panel_bytes))};
   };
   const Stopwatch stopwatch;
-  for (int number = 0; number < reading.depth; ++number) readings->start(request(number));
+  for (int number = 0; number < depth; ++number) readings->start(request(number));
   int64_t number = 0;
-  volatile uint32_t checksums = 0;  // somebody might read them
   double time_s = 0.0;
   for (; time_s < least_s || number < panel_count; ++number) {
-    const auto result = readings->wait(static_cast<int>(number % reading.depth));
+    const auto result = readings->wait(static_cast<int>(number % depth));
     if (result.error != 0 || result.byte_count < panel_bytes)
       throw RunError(ExitCode::cannot_write, "a file that was written for measuring cannot be read: {}",
                      std::strerror(result.error));
-    if (reading.checks) checksums = checksums + crc32c(request(number).memory);
     time_s = stopwatch.seconds();
-    readings->start(request(number + reading.depth));
+    readings->start(request(number + depth));
   }
   return static_cast<double>(number * panel_bytes) / time_s;
 }

@@ -64,22 +64,15 @@ const PanelIoRow* find_panel_io(std::string_view name);
 /// The one that the variable CG2D_READER names, else the first one that can serve here. Throws InputError where the variable names none.
 const PanelIoRow& usual_panel_io();
 
-/// How panels are read: their size, and how many of them are under way.
-struct PanelReading {
-  int64_t panel_bytes = 0;
-  int depth = 1;
-  bool checks = false;  ///< computes the checksum of each, as products do
-};
-
 /// An unlinked temporary file, written for measuring; it is gone with this object.
 class StorageSample {
  public:
   /// Writes so many bytes, a multiple of panel_alignment. Throws RunError (cannot_create, cannot_write).
   StorageSample(const std::string& folder, int64_t byte_count);
 
-  /// Bytes per second of reading panel after panel for at least so long, past the cache of the system where the file system can do
-  /// that. panel_bytes: a multiple of panel_alignment, at most the bytes of the file. Throws RunError (cannot_write, unavailable).
-  double rate(const PanelIoRow& reader, const PanelReading& reading, double least_s) const;
+  /// Bytes per second of reading panel after panel for at least so long, `depth` of them under way, past the cache of the system where the file
+  /// system can do that. panel_bytes: a multiple of panel_alignment, at most the bytes of the file. Throws RunError (cannot_write, unavailable).
+  double rate(int64_t panel_bytes, int depth, double least_s) const;
 
  private:
   ScratchFile file_;

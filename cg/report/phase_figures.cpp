@@ -55,7 +55,7 @@ std::string phase_table_text(const PhaseFigures& figures) {
   };
   const auto row = [&](std::string_view name, const PhaseShare& share) {
     table.line().word("phase", name).number("share", "{:.1f} %", 100.0 * share.measured_s / region_s);
-    table.number("clocks", "{:.0f}", ticks_per_s * share.measured_s / steps);
+    table.number("clocks", "{:.0f}", share.clocks / steps);
     time("us", share.measured_s);
     time("waiting", share.waited_s);
     if (hides) time("hidden", share.hidden_s);

@@ -34,9 +34,8 @@ std::vector<OuterStepObserver*> RegionMeasurement::begin(std::vector<OuterStepOb
 }
 
 void RegionMeasurement::outside_of_phases(const std::function<void()>& work) {
-  if (!counters_) return work();
   work();
-  counters_->leave_out();
+  if (counters_) counters_->leave_out();
 }
 
 void RegionMeasurement::end() {

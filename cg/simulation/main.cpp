@@ -108,7 +108,7 @@ int main(int argument_count, char** arguments) {
                          [&plan, number, &rank = ranks[number]] { replay(plan, number, rank); });
     }
     engine.run();
-    // Of ranks that wait for each other SimGrid ends the actors, and goes on.
+    // SimGrid ends the actors of ranks that wait for each other, and goes on.
     for (size_t number = 0; number < ranks.size(); ++number) {
       if (ranks[number].size() != plan.ranks[number].operations.size() * static_cast<size_t>(plan.repeats))
         throw std::runtime_error("not every message has arrived");

@@ -49,16 +49,16 @@ class HeatMethod final : public StencilMethod {
     size_ = size;
     slab_ = moved(share, -planes_below(size.most_steps));
     endpoint_ = std::make_unique<comm::Endpoint>(group, sent_);
-    const auto connect = [&](std::optional<PlaneMessages>& side, int partner) {
-      if (0 <= partner && partner < group.size())
-        side.emplace(*endpoint_, partner, lent_.span(), borrowed_.span(),
-                     SkewedPass::border_planes * layout().size());
+    const auto connect = [&](int partner) -> std::unique_ptr<comm::Messages> {
+      if (partner < 0 || partner >= group.size()) return nullptr;
+      return plane_messages(*endpoint_, partner, lent_.span(), borrowed_.span(),
+                            SkewedPass::border_planes * layout().size());
     };
     agree_on(group, [&] {
       lent_ = written_zeros(group.size() > 1 ? border_size_for(size) : 0);
       borrowed_ = written_zeros(std::ssize(lent_.span()));
-      connect(below_, group.rank() - 1);
-      connect(above_, group.rank() + 1);
+      below_ = connect(group.rank() - 1);
+      above_ = connect(group.rank() + 1);
       wavefront_ = std::make_unique<Wavefront>(layout(), size);
     });
   }
@@ -81,12 +81,10 @@ class HeatMethod final : public StencilMethod {
   }
   /// Messages of the next rank may arrive from now on.
   void exchange() override {
-    const auto& to = sweep_.is_downward ? above_ : below_;
-    const auto& from = sweep_.is_downward ? below_ : above_;
-    sends_ = to ? to->messages.get() : nullptr;
-    receives_ = from ? from->messages.get() : nullptr;
-    send_count_ = to ? static_cast<size_t>(pass_.step_count) : 0;
-    receive_count_ = from ? static_cast<size_t>(pass_.step_count) : 0;
+    sends_ = (sweep_.is_downward ? above_ : below_).get();
+    receives_ = (sweep_.is_downward ? below_ : above_).get();
+    send_count_ = sends_ != nullptr ? static_cast<size_t>(pass_.step_count) : 0;
+    receive_count_ = receives_ != nullptr ? static_cast<size_t>(pass_.step_count) : 0;
     sent_count_ = 0;
     received_count_ = 0;
     for (size_t step = 0; step < receive_count_; ++step) receives_->start_receive(step);
@@ -158,8 +156,8 @@ class HeatMethod final : public StencilMethod {
   std::unique_ptr<comm::Endpoint> endpoint_;
   kernels::PageBuffer<double> lent_;
   kernels::PageBuffer<double> borrowed_;
-  std::optional<PlaneMessages> below_;  // by step
-  std::optional<PlaneMessages> above_;
+  std::unique_ptr<comm::Messages> below_;  // by step
+  std::unique_ptr<comm::Messages> above_;
   // The messages of this pass, by step:
   comm::Messages* sends_ = nullptr;     // to the rank before
   comm::Messages* receives_ = nullptr;  // from the next rank

@@ -135,14 +135,14 @@ struct Side {
   Side(comm::Endpoint& endpoint, const PlaneLayout& layout, int partner, int depth)
       : kept(static_cast<size_t>(depth * layout.size())),
         received(kept.size()),
-        messages(endpoint, partner, kept.span(), received.span(), layout.size()) {}
+        messages(plane_messages(endpoint, partner, kept.span(), received.span(), layout.size())) {}
 
   /// From the slab's plane at the border; -1 is the neighbour's.
   int64_t distance(int64_t z) const { return inwards * (z - nearest); }
 
   kernels::PageBuffer<double> kept;
   kernels::PageBuffer<double> received;
-  PlaneMessages messages;
+  std::unique_ptr<comm::Messages> messages;
   int64_t nearest = 0;  // the slab's plane at the border
   int inwards = 1;      // to the next plane of the slab
 };
@@ -225,7 +225,7 @@ class SStepCgMethod final : public StencilMethod {
   void exchange() override {
     const auto for_all = [&](const auto& action) {
       for (auto& side : sides_)
-        for (size_t step = 0; step < exchange_depth_; ++step) action(*side.messages.messages, step);
+        for (size_t step = 0; step < exchange_depth_; ++step) action(*side.messages, step);
     };
     communicate([&] {
       for_all([](auto& messages, size_t step) { messages.start_receive(step); });

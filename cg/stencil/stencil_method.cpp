@@ -31,6 +31,20 @@ std::span<const StencilMethodRow> stencil_method_table() {
   return rows;
 }
 
+std::unique_ptr<comm::Messages> plane_messages(comm::Endpoint& endpoint, int partner, std::span<double> sent,
+                                               std::span<double> received, int64_t size_of_one) {
+  const auto size = static_cast<size_t>(size_of_one);
+  std::vector<comm::Message> sends;
+  std::vector<comm::Message> receives;
+  for (size_t begin = 0; begin < sent.size(); begin += size) {
+    const auto from = sent.subspan(begin, size);
+    const auto to = received.subspan(begin, size);
+    sends.push_back({.partner = partner, .buffer = from, .ranges = comm::whole(from)});
+    receives.push_back({.partner = partner, .buffer = to, .ranges = comm::whole(to)});
+  }
+  return endpoint.prepare(comm::Operation::halo, sends, receives);
+}
+
 comm::Extents shape_from(std::string_view text) {
   comm::Extents shape{};
   const auto extents = split_at(text, 'x');

@@ -96,24 +96,9 @@ class StencilMethod : public Interface {
 BlockChoice try_blocks(const StencilMethod& method, const StencilWork& work, const FrontSize& size,
                        PlaneStore* store, comm::RankGroup& group);
 
-/// Messages with a neighbour along z, each of some planes: the parts of two buffers, which must outlive it.
-struct PlaneMessages {
-  PlaneMessages(comm::Endpoint& endpoint, int partner, std::span<double> sent, std::span<double> received,
-                int64_t size_of_one) {
-    const auto size = static_cast<size_t>(size_of_one);
-    std::vector<comm::Message> sends;
-    std::vector<comm::Message> receives;
-    for (size_t begin = 0; begin < sent.size(); begin += size) {
-      const auto from = sent.subspan(begin, size);
-      const auto to = received.subspan(begin, size);
-      sends.push_back({.partner = partner, .buffer = from, .ranges = comm::whole(from)});
-      receives.push_back({.partner = partner, .buffer = to, .ranges = comm::whole(to)});
-    }
-    messages = endpoint.prepare(comm::Operation::halo, sends, receives);
-  }
-
-  std::unique_ptr<comm::Messages> messages{};
-};
+/// Messages with a neighbour along z, each of some planes: the parts of two buffers, which must outlive them.
+std::unique_ptr<comm::Messages> plane_messages(comm::Endpoint& endpoint, int partner, std::span<double> sent,
+                                               std::span<double> received, int64_t size_of_one);
 
 /// A row of the table.
 struct StencilMethodRow {

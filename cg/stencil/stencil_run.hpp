@@ -139,10 +139,9 @@ struct StencilReport {
   int64_t point_count() const { return comm::whole_domain(options.shape).size(); }
   /// Points times steps, without those that are computed twice.
   double updates_per_second() const { return static_cast<double>(point_count()) * step_count / steps_s; }
-  bool has_converged() const { return solve && solve->is_converged(); }
   ExitCode code() const {
     // Converged by the residual of x is right, whatever the recurrences say.
-    if (has_converged()) return ExitCode::success;
+    if (solve && solve->is_converged()) return ExitCode::success;
     if (!domain.is_right()) return ExitCode::verification_failed;
     return solve && solve->wanted_residual > 0.0 ? ExitCode::not_converged : ExitCode::success;
   }

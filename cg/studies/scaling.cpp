@@ -260,12 +260,13 @@ class Scaling final : public Study {
 
   void plan(const Environment& environment) override {
     auto& options = study_.options;
+    const bool names_transports = !options.values["transport"].empty();
     plan_cases();
     auto& machine = study_.machine.emplace(environment);
     if (options.session().names_hosts) name_by_host(machine);
     if (group_.rank() == 0) study_.provenance = inspect_provenance(machine, options.session().names_hosts);
     // A transport that was named must be available; of the usual ones the available ones run.
-    leave_out(names_transport_ ? "--transport" : "",
+    leave_out(names_transports ? "--transport" : "",
               [](const ConfiguredProblem& one, comm::RankGroup& ranks) -> std::string {
                 const auto* const transport = comm::find_transport(one.configuration.transport);
                 if (transport == nullptr || ranks.size() == 1) return {};
@@ -304,9 +305,8 @@ class Scaling final : public Study {
     std::ranges::sort(core_counts);
     core_counts.erase(std::unique(core_counts.begin(), core_counts.end()), core_counts.end());
     require_started("--cores", core_counts.back(), group_.size());
-    auto& transports = options.values["transport"];
-    names_transport_ = !transports.empty();
-    if (!names_transport_) transports = {"two-sided", "shared"};
+    if (auto& transports = options.values["transport"]; transports.empty())
+      transports = {"two-sided", "shared"};
     if (auto& cuts = options.values["cut"]; cuts.empty()) cuts = {std::string(automatic_choice)};
     for (const int core_count : core_counts) {
       const auto forms = options.system
@@ -360,7 +360,6 @@ class Scaling final : public Study {
 
   ScalingStudy study_;  // its runs and warnings on rank 0
   std::unique_ptr<OutputFile> output_;
-  bool names_transport_ = false;
 };
 
 }  // namespace

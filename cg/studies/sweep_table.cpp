@@ -2,7 +2,6 @@
 
 #include <fmt/ranges.h>
 
-#include <cmath>
 #include <set>
 
 #include "cg/base/table.hpp"

@@ -79,10 +79,9 @@ std::string case_text(const TunedCase& tuned) {
     table.number("prefetch", setting_text(kernel.tuning.prefetch_distance));
     table.number("block width", setting_text(kernel.tuning.block_width));
   }
-  return fmt::format("\n Class {}, grid {}: microseconds per CG step, messages included; {}\n{}{}{}",
+  return fmt::format("\n Class {}, grid {}: microseconds per CG step, messages included; {}\n{}{}",
                      tuned.matrix.name, tuned.configuration.grid.name(), describe(tuned.measured),
-                     table.text(), tuned.verdict.empty() ? "" : " ",
-                     tuned.verdict.empty() ? "" : tuned.verdict + "\n");
+                     table.text(), tuned.verdict.empty() ? "" : fmt::format(" {}\n", tuned.verdict));
 }
 
 constexpr const char* curve_stage = "rows of one length";

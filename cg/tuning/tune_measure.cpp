@@ -22,12 +22,12 @@ RaceResult race_products(comm::RankGroup& group, const kernels::CsrBlock& block,
   return race(group, calls, limits);
 }
 
-std::vector<const kernels::KernelRow*> available_kernels() {
-  std::vector<const kernels::KernelRow*> available;
+std::vector<const kernels::KernelRow*> tuned_kernels() {
+  std::vector<const kernels::KernelRow*> tuned;
   for (const auto& kernel : kernels::kernel_table()) {
-    if (kernel.has_use_for == nullptr) available.push_back(&kernel);
+    if (kernel.has_use_for == nullptr) tuned.push_back(&kernel);
   }
-  return available;
+  return tuned;
 }
 
 // Lengths for the curves: from 1 to the rows of class B on one process column.
@@ -100,7 +100,7 @@ std::vector<Work> works_of_case(const CaseConfig& config) {
   // A sample takes six values, each in 25 turns, with a call before each turn and a few to find out how many.
   constexpr double search_s = 280e-9;
   const auto& matrix = config.source->facts();
-  const auto kernels = available_kernels();
+  const auto kernels = tuned_kernels();
   const double nonzeros = matrix.nonzero_count / config.configuration.grid.rank_count();
   const double sample = std::min(nonzeros, static_cast<double>(sample_nonzeros));
   // The times of one class say little of another, whose block fits another cache.
@@ -217,7 +217,7 @@ int64_t case_bytes(const CaseConfig& config, int rank) {
   // The block and its sample, whole and half, stay; formats are made from copies. The products of a search are in memory at once.
   auto kept = block.format_bytes + 3 * of_sample(block.format_bytes);
   auto beside = block.format_bytes;
-  for (const auto* kernel : available_kernels()) {
+  for (const auto* kernel : tuned_kernels()) {
     const auto own = plan_of(*kernel).kept_bytes();
     kept += own;
     for (const auto& setting : tried_settings) {
@@ -233,7 +233,7 @@ TunedCase measure_case(comm::RankGroup& group, const CaseConfig& config,
   const auto& source = *config.source;
   const auto& configuration = config.configuration;
   const auto layout = make_layout(source.facts(), configuration);
-  const auto kernels = available_kernels();
+  const auto kernels = tuned_kernels();
   size_t next = 0;
   const auto say_next = [&, works = works_of_case(config)] { say(works[next++].key); };
   say_next();

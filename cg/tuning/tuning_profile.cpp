@@ -245,7 +245,7 @@ TuningProfile parse_profile(std::string_view text) {
 
 std::string format_profile(const TuningProfile& profile) {
   auto known = profile;
-  // Of a processor of which nothing is left, none is written: it would be read as one that lacks its kernels.
+  // A processor of which nothing is left is not written: it would be read as one that lacks its kernels.
   std::erase_if(known, [](const auto& one) {
     const auto& [name, processor] = one;
     return !processor.knows_kernels() && processor.transports.empty() && processor.speeds.empty();

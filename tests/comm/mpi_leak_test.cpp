@@ -31,7 +31,7 @@ int freed(const char* kind, int code) {
   return code;
 }
 
-/// What the transport "put" puts between nodes: doubles, and after them a number that announces them.
+/// Puts of the transport "put" between nodes: doubles, and after them a number that announces them.
 struct Puts {
   std::set<int> ranks_with_open_data;  // no flush has completed it
   int number_count = 0;

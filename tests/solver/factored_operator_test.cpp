@@ -64,10 +64,10 @@ TEST(FactoredOperatorTest, TheFactorsAreTheVectorsOfTheDefinition) {
 /// One product of the operator, compared with the assembled matrix, and its phases.
 void expect_product(MatrixFreeSystem& system, const test::ReferenceMatrix& matrix) {
   const auto element = [](int64_t row) { return std::cos(0.37 * static_cast<double>(row)); };
-  const auto p = system.matrix().operand();
+  const auto p = system.operand();
   for (size_t k = 0; k < p.size(); ++k) p[k] = element(system.row_of(k));
-  system.matrix().apply();
-  const auto q = system.matrix().result();
+  system.apply();
+  const auto q = system.result();
   for (size_t k = 0; k < q.size(); ++k) {
     double expected = 0.0;
     double magnitude = 0.0;
@@ -111,7 +111,7 @@ TEST(FactoredOperatorTest, ProductsAndTheBenchmarkAreThoseOfTheAssembledMatrix) 
     EXPECT_EQ(system->order(), problem.n);
     EXPECT_FALSE(system->diagonal());
     expect_product(*system, matrix);
-    NpbIteration iteration(system->matrix(), system->timer(), 1, problem.shift);
+    NpbIteration iteration(*system, system->timer(), 1, problem.shift);
     const auto steps = iteration.outer_steps(problem.niter, {});
     EXPECT_TRUE(meets_reference(problem, steps.back().zeta)) << steps.back().zeta;
     EXPECT_FALSE(iteration.curvature_signs().indefinite());

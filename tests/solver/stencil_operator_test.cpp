@@ -45,11 +45,10 @@ std::vector<double> assembled_product(const std::string& text) {
 
 /// One product of the operator compared with the assembled one, element by element.
 void expect_product(MatrixFreeSystem& system, const Stencil& stencil, const std::vector<double>& expected) {
-  auto& matrix = system.matrix();
-  const auto p = matrix.operand();
+  const auto p = system.operand();
   for (size_t k = 0; k < p.size(); ++k) p[k] = element(system.row_of(k));
-  matrix.apply();
-  const auto q = matrix.result();
+  system.apply();
+  const auto q = system.result();
   // Both add at most point_count products with a rounding each; all are within the sum of their magnitudes.
   const double bound =
       4.0 * stencil.point_count * std::numeric_limits<double>::epsilon() * (2.0 * stencil.diagonal());
@@ -62,7 +61,7 @@ void expect_product(MatrixFreeSystem& system, const Stencil& stencil, const std:
     EXPECT_EQ(p[k], element(system.row_of(k)));
   }
   // The bound of two sums of as many products, each in its own order (Higham 2002, section 3.1).
-  if (const auto own = matrix.own_product()) {
+  if (const auto own = system.own_product()) {
     EXPECT_LE(std::abs(*own - dot),
               2.0 * static_cast<double>(q.size()) * std::numeric_limits<double>::epsilon() * magnitude);
   }
@@ -118,8 +117,8 @@ TEST(StencilOperatorTest, GivesTheDotProductUnlessTheDomainIsCutAlongX) {
     const auto system =
         find_matrix_free("laplace3d:12x11x10")
             ->make("laplace3d:12x11x10", {.group = group(), .configuration = {}, .domain_grid = grid});
-    system->matrix().apply();
-    EXPECT_EQ(system->matrix().own_product().has_value(), grid.parts[0] == 1);
+    system->apply();
+    EXPECT_EQ(system->own_product().has_value(), grid.parts[0] == 1);
   }
 }
 

@@ -52,14 +52,13 @@ std::string LineFile::open(bool is_fresh) {
   return text;
 }
 
-bool LineFile::drop_cut_line() {
+void LineFile::drop_cut_line() {
   const auto whole = complete_lines(text_);
-  if (whole == text_.size()) return false;
+  if (whole == text_.size()) return;
   // Shortened in place: an atomic step of the file system that keeps the lock.
   if (ftruncate(file_.number(), static_cast<off_t>(whole)) != 0) cannot_write(path_);
   text_.resize(whole);
   written_ = whole;
-  return true;
 }
 
 /// Where the name does not lead to the file as it was left, that which is there now must be a beginning of the text.

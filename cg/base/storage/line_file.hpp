@@ -27,8 +27,8 @@ class LineFile {
 
   /// All that the file is to hold.
   const std::string& text() const { return text_; }
-  /// Drops an incomplete last line of the text. True: there was one. Throws RunError (cannot_write).
-  bool drop_cut_line();
+  /// Drops an incomplete last line of the text. Throws RunError (cannot_write).
+  void drop_cut_line();
 
   /// Adds a line, without its end. Where the file takes it, it outlives this process when this returns; sync() tells.
   void append(std::string_view line);

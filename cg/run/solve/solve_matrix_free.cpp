@@ -67,20 +67,19 @@ void SolveRun::make_matrix_free() {
   matrix_bytes_ = matrix_free_->matrix_byte_count();
   auto& without_matrix = report_.matrix_free.emplace();
   without_matrix.arrangement = matrix_free_->arrangement();
-  auto& matrix = matrix_free_->matrix();
   for (const auto phase : row.phases) mine_.product_work[index_of(phase)] = matrix_free_->product_work(phase);
   without_matrix.phases.assign(row.phases.begin(), row.phases.end());
   without_matrix.phases.insert(without_matrix.phases.end(), {Phase::dot, Phase::vector_updates});
   if (!row.why_not_conforming.empty())
     report_.warn("this is no result of the benchmark: {}", row.why_not_conforming);
-  const auto local_size = matrix.local_size();
+  const auto local_size = matrix_free_->local_size();
   if (const auto use = preconditioner_row().diagonal; use != DiagonalUse::none) {
     const auto element = matrix_free_->diagonal();
     refuse_if(!element && use != DiagonalUse::where_known, "--preconditioner " + options_.preconditioner,
               "the diagonal of {} is not known without its matrix", options_.operator_text);
     if (element) diagonal_.assign(local_size, *element);
   }
-  operator_ = &matrix;
+  operator_ = matrix_free_.get();
   timer_ = &matrix_free_->timer();
   place_ = {.size = matrix_free_->order(), .local_size = local_size, .row_of = [this](size_t element) {
               return matrix_free_->row_of(element);
@@ -98,7 +97,7 @@ void SolveRun::try_matrix_free_transports() {
         options_.operator_text,
         {.group = group_, .configuration = with_it, .domain_grid = options_.domain_grid});
     const auto iteration =
-        std::make_shared<NpbIteration>(system->matrix(), system->timer(), configuration().thread_count);
+        std::make_shared<NpbIteration>(*system, system->timer(), configuration().thread_count);
     return [system, iteration] {
       iteration->steps(few_trial_steps);
       return std::nan("");

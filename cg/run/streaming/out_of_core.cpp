@@ -262,10 +262,7 @@ StreamPlan StreamingFeature::plan(const StreamedMatrix& matrix, const comm::Bloc
     sample.emplace(maker.folder, panel_bytes * panel_count);
   });
   group.barrier();
-  agree_on(group, [&] {
-    mine.storage_bytes_per_s =
-        sample->rate(usual_panel_io(), {.panel_bytes = panel_bytes, .depth = streamed_panels}, least_s);
-  });
+  agree_on(group, [&] { mine.storage_bytes_per_s = sample->rate(panel_bytes, streamed_panels, least_s); });
   sample.reset();
   place.reset();
   group.barrier();

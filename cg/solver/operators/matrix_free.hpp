@@ -15,7 +15,6 @@ namespace cg2d {
 /// An operator with all that it needs: exchanges, blocks, clocks.
 class MatrixFreeSystem : public LinearOperator {
  public:
-  [[nodiscard]] LinearOperator& matrix() { return *this; }
   /// The clocks of its phases; off unless they were asked for.
   [[nodiscard]] virtual PhaseTimer& timer() = 0;
   /// Messages and bytes that this rank has sent so far for an operation.

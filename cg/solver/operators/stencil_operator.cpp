@@ -147,9 +147,7 @@ void StencilOperator::apply() {
   halo_->done();
 }
 
-void StencilOperator::add_product(ThreadSum& sum, const Line& first, int64_t point_count,
-                                  const double* q) const {
-  const double* const p = points_of(first.y, first.z);
+void StencilOperator::add_product(ThreadSum& sum, const double* p, int64_t point_count, const double* q) {
   sum.value += cblas_ddot(static_cast<int>(point_count), p, 1, q, 1);
 }
 
@@ -225,7 +223,7 @@ void StencilOperator::compute_run(const Line& first, int64_t count, ThreadSum& s
       if (end == length)
         q[length - 1 - begin] = kernel_.point(lines, length - 1, kernel_.side(lines, length - 2), 0.0);
     }
-    sum.value += cblas_ddot(static_cast<int>(end - begin), lines[kernels::middle_line] + begin, 1, q, 1);
+    add_product(sum, lines[kernels::middle_line] + begin, end - begin, q);
   }
 }
 
@@ -251,7 +249,7 @@ void StencilOperator::compute_boundary_line(const Line& line, ThreadSum& sum) {
   if (is_whole && length > 2) kernel_.loop(lines, 1, length - 1, q + 1);
   if (is_whole || goes_on(0, -1) || (length == 1 && goes_on(0, 1))) end_point(0);
   if (length > 1 && (is_whole || goes_on(0, 1))) end_point(length - 1);
-  add_product(sum, line, length, q);
+  add_product(sum, points_of(line.y, line.z), length, q);
 }
 
 MatrixFreeRow laplacian_operator(std::string_view name, std::string_view arguments,

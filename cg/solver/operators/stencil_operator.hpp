@@ -87,8 +87,7 @@ class StencilOperator final : public MatrixFreeSystem {
   struct alignas(64) ThreadSum {
     double value = 0.0;
   };
-  /// Adds the points of lines that follow each other in memory; q: where they are now.
-  void add_product(ThreadSum& sum, const Line& first, int64_t point_count, const double* q) const;
+  static void add_product(ThreadSum& sum, const double* p, int64_t point_count, const double* q);
 
   void compute_interior();
   /// Inner lines by their numbers, in runs of lines that follow each other in memory. They are numbered block by block: so many lines of a plane,
