@@ -276,17 +276,17 @@ function(cg2d_add_fuzz_program name executions longest parsers mutator)
   set_tests_properties(fuzz_${name}_links_no_mpi PROPERTIES TIMEOUT 60)
 endfunction()
 
-# EXECUTIONS: two million in all, most where they are fast.
-cg2d_add_fuzz_target(market_text EXECUTIONS 962000 LONGEST 512 PARSERS cg2d_file_parsers)
+# EXECUTIONS: two million in all; with the sanitizers about a minute of each target.
+cg2d_add_fuzz_target(market_text EXECUTIONS 1159000 LONGEST 512 PARSERS cg2d_file_parsers)
 cg2d_add_fuzz_target(market_file EXECUTIONS 50000 LONGEST 2048 PARSERS cg2d_file_parsers)
 cg2d_add_fuzz_target(cache EXECUTIONS 400000 LONGEST 16384 PARSERS cg2d_file_parsers MUTATOR fuzz/cache_mutator.cpp)
 cg2d_add_fuzz_target(checkpoint EXECUTIONS 300000 LONGEST 2048 PARSERS cg2d_checkpoint_parsers MUTATOR fuzz/checkpoint_mutator.cpp)
-cg2d_add_fuzz_target(profile EXECUTIONS 80000 LONGEST 8192 PARSERS cg2d_text_parsers MUTATOR fuzz/json_mutator.cpp)
-cg2d_add_fuzz_target(machine EXECUTIONS 80000 LONGEST 8192 PARSERS cg2d_text_parsers MUTATOR fuzz/json_mutator.cpp)
-cg2d_add_fuzz_target(results EXECUTIONS 10000 LONGEST 8192 PARSERS cg2d_text_parsers MUTATOR fuzz/json_mutator.cpp)
-cg2d_add_fuzz_target(config_file EXECUTIONS 68000 LONGEST 512 PARSERS cg2d_text_parsers)
+cg2d_add_fuzz_target(profile EXECUTIONS 8000 LONGEST 8192 PARSERS cg2d_text_parsers MUTATOR fuzz/json_mutator.cpp)
+cg2d_add_fuzz_target(machine EXECUTIONS 10000 LONGEST 8192 PARSERS cg2d_text_parsers MUTATOR fuzz/json_mutator.cpp)
+cg2d_add_fuzz_target(results EXECUTIONS 3000 LONGEST 8192 PARSERS cg2d_text_parsers MUTATOR fuzz/json_mutator.cpp)
+cg2d_add_fuzz_target(config_file EXECUTIONS 20000 LONGEST 512 PARSERS cg2d_text_parsers)
 cg2d_add_fuzz_target(task_list EXECUTIONS 50000 LONGEST 512 PARSERS cg2d_text_parsers)
-cg2d_add_fuzz_target(command_line EXECUTIONS 2000 LONGEST 512 PARSERS cg2d_command_parsers)
+cg2d_add_fuzz_target(command_line EXECUTIONS 500 LONGEST 512 PARSERS cg2d_command_parsers)
 
 # ---------------------------------------------------------------- replay
 
