@@ -43,8 +43,9 @@ ExitCode compare(const CompareOptions& options, comm::RankGroup& group) {
   int64_t code = 0;
   write_output(options.output, group, [&] {
     const auto& labels = options.labels;
+    const auto before = read_results(options.before);
     const auto comparison =
-        compare_results(read_results(options.before), read_results(options.after), options.threshold,
+        compare_results(before, read_results(options.after), options.threshold,
                         labels.empty() ? SetNames{} : SetNames{.before = labels[0], .after = labels[1]});
     const auto first_of = [](const auto& asked) { return asked.empty() ? "none" : asked.front().key(); };
     if (comparison.common.empty())

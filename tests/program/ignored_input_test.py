@@ -133,7 +133,8 @@ class NamedThings(IgnoredInput):
         words = ["run", "--class", "S", "--threads"]
         for variables, count, reason in (({"OMP_MAX_ACTIVE_LEVELS": "0"}, "2", "OMP_MAX_ACTIVE_LEVELS"), ({"OMP_THREAD_LIMIT": "1"}, "2", "OMP_THREAD_LIMIT"),
                                          ({"OMP_THREAD_LIMIT": "2", "OMP_DYNAMIC": "true"}, "4", ": OpenMP starts 2")):  # fmt: skip
-            self.refused([*words, count], f"--threads {count}", reason, code=UNAVAILABLE, env=os.environ | variables)
+            environment = os.environ | {"KMP_WARNINGS": "0"} | variables  # clang's library has its own words for it
+            self.refused([*words, count], f"--threads {count}", reason, code=UNAVAILABLE, env=environment)
         for variables in ({"OMP_DYNAMIC": "true"}, {"OMP_THREAD_LIMIT": "2", "OMP_DYNAMIC": "true"}):
             self.run_well(0, *words, "2", env=os.environ | variables)
 
