@@ -319,12 +319,6 @@ std::optional<GridDifference> difference_of(const MeasuredConfiguration& slower,
   return result;
 }
 
-// As text and JSON.
-
-void describe_us(Members& m, std::string_view name, double seconds, std::string_view text = {}) {
-  m.derived(name, microseconds_per_s * seconds, meaning(text));
-}
-
 std::string us_text(double seconds) { return fmt::format("{:+.3g} us", microseconds_per_s * seconds); }
 
 }  // namespace
@@ -358,12 +352,12 @@ std::optional<GridDifference> difference_of_pair(const GridVerdict& row, const G
 void describe(Members& m, PhaseDifference& one) {
   m.derived("phase", one.phase ? std::optional(std::string(phase_name(*one.phase))) : std::nullopt,
             or_null("null: outside the phases, and that by which the slowest rank exceeds the mean."));
-  describe_us(m, "slower_us", one.slower.measured_s);
-  describe_us(m, "faster_us", one.faster.measured_s);
-  describe_us(m, "difference_us", one.change.measured_s);
+  m.derived("slower_us", microseconds_per_s * one.slower.measured_s);
+  m.derived("faster_us", microseconds_per_s * one.faster.measured_s);
+  m.derived("difference_us", microseconds_per_s * one.change.measured_s);
   m.derived("is_sure", one.is_sure(), meaning("Beyond the noise."));
   m("share", one.share, meaning("Of the whole difference; all together are 1."));
-  describe_us(m, "waiting_us", one.change.waited_s, "Of the waiting, a part of difference_us.");
+  m.derived("waiting_us", microseconds_per_s * one.change.waited_s, meaning("A part of difference_us."));
   m("messages", one.change.messages, meaning("Difference of what a rank sends; exact."));
   m("bytes", one.change.sent_bytes, meaning("Difference of what a rank sends; exact."));
 }
@@ -380,7 +374,7 @@ void describe(Members& m, GridDifference& difference) {
   m.derived("slower", difference.slower.key());
   m.derived("faster", difference.faster.key());
   m.derived("is_sure", difference.is_sure());
-  describe_us(m, "difference_us", difference.difference_s);
+  m.derived("difference_us", microseconds_per_s * difference.difference_s);
   m.derived("text", difference_words(difference), meaning("For people."));
   m("phases", difference.phases);
   m("events", difference.events);
