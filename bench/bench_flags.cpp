@@ -9,6 +9,7 @@
 #include <new>
 
 #include "cg/base/errors.hpp"
+#include "comm/mpi_handles.hpp"
 
 namespace cg2d::bench {
 
@@ -102,6 +103,20 @@ int run_program(std::string_view name, int argument_count, char** arguments, int
   }
   std::fprintf(stderr, "%s: %s\n", std::string(name).c_str(), reason.c_str());
   return static_cast<int>(code);
+}
+
+int run_ranks(std::string_view name, int argument_count, char** arguments,
+              void (*run)(Flags& flags, comm::RankGroup& group)) {
+  const comm::MpiSession session(argument_count, arguments);
+  comm::RankGroup group(MPI_COMM_WORLD);
+  try {
+    Flags flags(argument_count, arguments);
+    run(flags, group);
+  } catch (const RunError& error) {
+    if (group.rank() == 0) fmt::print(stderr, "{}: {}\n", name, error.what());
+    return static_cast<int>(error.code());
+  }
+  return 0;
 }
 
 }  // namespace cg2d::bench

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cg/matrix/problem.hpp"
+#include "comm/rank_group.hpp"
 #include "kernels/spmv.hpp"
 
 namespace cg2d::bench {
@@ -48,5 +49,8 @@ class Flags {
 /// Body of main() of a measuring program: returns the exit code of `run`. An exception is printed as one line
 /// on stderr and gives its own exit code.
 int run_program(std::string_view name, int argument_count, char** arguments, int (*run)(Flags& flags));
+/// The same of a program of several ranks, which all throw the same RunError: rank 0 prints it.
+int run_ranks(std::string_view name, int argument_count, char** arguments,
+              void (*run)(Flags& flags, comm::RankGroup& group));
 
 }  // namespace cg2d::bench

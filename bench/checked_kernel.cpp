@@ -215,7 +215,7 @@ void register_product(Workbench& workbench, const BlockSource& source, const Ker
   if (workbench.counter() != nullptr) registered->Iterations(1);
 }
 
-int run_registered(Flags& flags, const Workbench& workbench, int thread_count) {
+int run_registered(Flags& flags, int thread_count, const bool& found_faults) {
   auto rest = flags.rest();
   int rest_count = static_cast<int>(rest.size());
   benchmark::Initialize(&rest_count, rest.data());
@@ -224,7 +224,7 @@ int run_registered(Flags& flags, const Workbench& workbench, int thread_count) {
   }
   benchmark::AddCustomContext("threads", std::to_string(thread_count));
   const bool ran = benchmark::RunSpecifiedBenchmarks() > 0;
-  return ran && !workbench.found_faults() ? 0 : 1;
+  return ran && !found_faults ? 0 : 1;
 }
 
 }  // namespace cg2d::bench

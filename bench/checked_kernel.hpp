@@ -142,7 +142,7 @@ class Workbench {
   void measure(benchmark::State& state, const BlockSource& source, const KernelConfig& config);
   /// Null: products are timed.
   const InstructionCounter* counter() const { return counter_.get(); }
-  bool found_faults() const { return found_faults_; }
+  const bool& found_faults() const { return found_faults_; }
 
  private:
   void prepare(const BlockSource& source, const KernelConfig& config);
@@ -166,7 +166,7 @@ class Workbench {
 void register_product(Workbench& workbench, const BlockSource& source, const KernelConfig& config);
 
 /// Passes the rest of the command line to Google Benchmark and runs the registered benchmarks. Returns the
-/// exit code.
-int run_registered(Flags& flags, const Workbench& workbench, int thread_count);
+/// exit code: 1 where they find faults, which found_faults says then.
+int run_registered(Flags& flags, int thread_count, const bool& found_faults);
 
 }  // namespace cg2d::bench

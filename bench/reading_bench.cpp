@@ -28,7 +28,6 @@
 #include "cg/matrix/files/line_blocks.hpp"
 #include "cg/matrix/files/market_text.hpp"
 #include "cg/matrix/files/matrix_file.hpp"
-#include "comm/mpi_handles.hpp"
 #include "comm/rank_group.hpp"
 #include "kernels/page_buffer.hpp"
 
@@ -289,8 +288,7 @@ void print_memory(RankGroup& group, int64_t peak_bytes, int64_t block_bytes) {
                1e-6 * static_cast<double>(peak), largest_share);
 }
 
-void run(int argument_count, char** arguments, RankGroup& group) {
-  cg2d::bench::Flags flags(argument_count, arguments);
+void run(cg2d::bench::Flags& flags, RankGroup& group) {
   BenchOptions options;
   options.matrix = flags.take_choice("matrix", {"decimals", "laplace", "pattern"});
   options.megabytes = flags.take_count("megabytes", 1000);
@@ -298,8 +296,7 @@ void run(int argument_count, char** arguments, RankGroup& group) {
   options.warms_memory = flags.take_choice("warm", {"no", "yes"}) == "yes";
   options.folder = flags.take("folder", std::filesystem::temp_directory_path().string());
   flags.require_nothing_left();
-  const bool is_crowded = cg2d::inspect_environment(group, 1).ranks_oversubscribed;
-  group.waiter().set_mode(is_crowded ? cg2d::comm::WaitMode::yield : cg2d::comm::WaitMode::spin);
+  group.waiter().set_mode(cg2d::inspect_environment(group, 1).wait_mode());
   const OwnFolder folder(options.folder, group);
   const auto file_bytes = size_t{1'000'000} * static_cast<size_t>(options.megabytes);
   ReadingUnderTest reading(
@@ -322,13 +319,5 @@ void run(int argument_count, char** arguments, RankGroup& group) {
 }  // namespace
 
 int main(int argument_count, char** arguments) {
-  const cg2d::comm::MpiSession session(argument_count, arguments);
-  RankGroup group(MPI_COMM_WORLD);
-  try {
-    run(argument_count, arguments, group);
-  } catch (const cg2d::RunError& error) {  // the same on every rank
-    if (group.rank() == 0) fmt::print(stderr, "reading_bench: {}\n", error.what());
-    return static_cast<int>(error.code());
-  }
-  return 0;
+  return cg2d::bench::run_ranks("reading_bench", argument_count, arguments, run);
 }

@@ -146,7 +146,7 @@ int time_products(Flags& flags) {
       configs_of({.thread_count = thread_count, .tuning = flags.take_tuning()}, false, {0, 50});
   Workbench workbench(thread_count);
   for (const auto& size : take_sizes(flags)) register_products(workbench, size, configs);
-  return run_registered(flags, workbench, thread_count);
+  return run_registered(flags, thread_count, workbench.found_faults());
 }
 
 /// Every loop, always with vectors. Instructions do not depend on caches.
@@ -158,7 +158,7 @@ int count_instructions(Flags& flags) {
   uname(&system);
   benchmark::AddCustomContext("processor", system.machine);
   register_products(workbench, {.name = "count", .kilobytes = flags.take_count("kilobytes", 256)}, configs);
-  return run_registered(flags, workbench, 1);
+  return run_registered(flags, 1, workbench.found_faults());
 }
 
 int run(Flags& flags) {

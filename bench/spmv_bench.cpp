@@ -70,7 +70,7 @@ int run(Flags& flags) {
       for (const auto& config : configs) register_product(workbench, source, config);
     }
   }
-  return run_registered(flags, workbench, thread_count);
+  return run_registered(flags, thread_count, workbench.found_faults());
 }
 
 }  // namespace

@@ -28,7 +28,6 @@
 #include "cg/solver/assembled_operator.hpp"
 #include "cg/solver/communicator_setup.hpp"
 #include "cg/solver/operators/stencil_operator.hpp"
-#include "comm/mpi_handles.hpp"
 #include "comm/rank_group.hpp"
 #include "kernels/stencil_lines.hpp"
 
@@ -245,8 +244,8 @@ std::vector<std::string> words_of(const std::string& list) {
   return words;
 }
 
-void run(int argument_count, char** arguments, RankGroup& group) {
-  cg2d::bench::Flags flags(argument_count, arguments);
+void run(cg2d::bench::Flags& flags, RankGroup& group) {
+  cg2d::keep_blas_on_one_thread();
   BenchOptions options;
   options.stencils = words_of(flags.take("stencils", "laplace3d:128x128x128,laplace3d:256x256x256"));
   options.transport = flags.take_choice("transport", {"two-sided", "native", "put", "shared"});
@@ -255,8 +254,7 @@ void run(int argument_count, char** arguments, RankGroup& group) {
   options.batch_seconds = 1e-3 * flags.take_count("batch-ms", 50);
   options.compares_assembled = flags.take_choice("assembled", {"no", "yes"}) == "yes";
   flags.require_nothing_left();
-  const bool is_crowded = cg2d::inspect_environment(group, options.thread_count).ranks_oversubscribed;
-  group.waiter().set_mode(is_crowded ? cg2d::comm::WaitMode::yield : cg2d::comm::WaitMode::spin);
+  group.waiter().set_mode(cg2d::inspect_environment(group, options.thread_count).wait_mode());
   if (group.rank() == 0)
     fmt::print("{} ranks of {} threads, transport {}\n", group.size(), options.thread_count,
                options.transport);
@@ -266,14 +264,5 @@ void run(int argument_count, char** arguments, RankGroup& group) {
 }  // namespace
 
 int main(int argument_count, char** arguments) {
-  const cg2d::comm::MpiSession session(argument_count, arguments);
-  cg2d::keep_blas_on_one_thread();
-  RankGroup group(MPI_COMM_WORLD);
-  try {
-    run(argument_count, arguments, group);
-  } catch (const cg2d::RunError& error) {  // the same on every rank
-    if (group.rank() == 0) fmt::print(stderr, "stencil_bench: {}\n", error.what());
-    return static_cast<int>(error.code());
-  }
-  return 0;
+  return cg2d::bench::run_ranks("stencil_bench", argument_count, arguments, run);
 }

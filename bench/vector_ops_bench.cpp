@@ -1,19 +1,16 @@
 // The vector operations of CG on the pieces that 1 and 16 ranks have of classes S to B. Each result is
 // checked before anything is timed.
 
-#include <benchmark/benchmark.h>
-
 #include <array>
 #include <chrono>
 #include <cstdint>
-#include <cstdio>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "bench/bench_flags.hpp"
-#include "cg/base/errors.hpp"
+#include "bench/checked_kernel.hpp"
 #include "cg/machine/blas/blas_library.hpp"
 #include "cg/solver/vector_ops.hpp"
 
@@ -123,26 +120,17 @@ void register_all(const std::vector<cg2d::Problem>& problems, int thread_count, 
   }
 }
 
+int run(cg2d::bench::Flags& flags) {
+  const auto problems = flags.take_classes("SWAB");
+  const int thread_count = flags.take_count("threads", 1);
+  cg2d::keep_blas_on_one_thread();
+  bool found_faults = false;
+  register_all(problems, thread_count, found_faults);
+  return run_registered(flags, thread_count, found_faults);
+}
+
 }  // namespace
 
 int main(int argument_count, char** arguments) {
-  try {
-    cg2d::bench::Flags flags(argument_count, arguments);
-    const auto problems = flags.take_classes("SWAB");
-    const int thread_count = flags.take_count("threads", 1);
-    auto rest = flags.rest();
-    int rest_count = static_cast<int>(rest.size());
-    benchmark::Initialize(&rest_count, rest.data());
-    if (benchmark::ReportUnrecognizedArguments(rest_count, rest.data())) {
-      return static_cast<int>(cg2d::ExitCode::usage);
-    }
-    cg2d::keep_blas_on_one_thread();
-    bool found_faults = false;
-    register_all(problems, thread_count, found_faults);
-    const bool ran = benchmark::RunSpecifiedBenchmarks() > 0;
-    return ran && !found_faults ? 0 : 1;
-  } catch (const cg2d::InputError& error) {
-    std::fprintf(stderr, "vector_ops_bench: %s\n", error.what());
-    return static_cast<int>(cg2d::ExitCode::usage);
-  }
+  return cg2d::bench::run_program("vector_ops_bench", argument_count, arguments, run);
 }

@@ -47,7 +47,7 @@ ExitCode compare(const CompareOptions& options, comm::RankGroup& group) {
     const auto comparison =
         compare_results(before, read_results(options.after), options.threshold,
                         labels.empty() ? SetNames{} : SetNames{.before = labels[0], .after = labels[1]});
-    const auto first_of = [](const auto& asked) { return asked.empty() ? "none" : asked.front().key(); };
+    const auto first_of = [](const auto& keys) { return keys.empty() ? "none" : keys.front(); };
     if (comparison.common.empty())
       throw InputError(
           "{} and {}: no configuration is in both, such as {} and {}: grid, kernel, memory limit and all "

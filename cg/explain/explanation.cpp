@@ -15,7 +15,167 @@ constexpr std::string_view all_steps = "all";
 constexpr std::string_view scalar = "p.q";
 
 using comm::BlockLayout;
+using comm::ScheduleStep;
 using comm::SumForm;
+
+/// One exchange of a CG step.
+struct Exchange {
+  const StepPart& part;
+  const BlockLayout& layout;
+
+  bool is_of_rows() const { return part.group == StepGroup::process_row; }
+  comm::Line line() const { return is_of_rows() ? comm::Line::process_row : comm::Line::process_column; }
+  /// The number of ranks that exchange among themselves, and so of pieces.
+  int group_size() const {
+    const auto grid = layout.grid();
+    return part.group == StepGroup::all_ranks ? grid.rank_count() : grid.line_size(line());
+  }
+  /// The pieces of a run of the rank's group that are not empty, by their numbers in the layout. A scalar is piece 0.
+  std::vector<int> pieces_of(const comm::PieceRun& run, int rank) const {
+    if (part.phase == Phase::dot) return {0};
+    const int size = group_size();
+    const int first = part.is_move() ? 0 : layout.grid().line_of(line(), rank) * size;
+    std::vector<int> numbers;
+    for (int k = 0; k < run.count; ++k) {
+      const int number = first + (run.first + k) % size;
+      if (layout.piece(number).size() > 0) numbers.push_back(number);
+    }
+    return numbers;
+  }
+};
+
+/// A rank that goes through its schedule.
+struct Actor {
+  std::vector<ScheduleStep> steps;
+  std::vector<StepMessages> messages;  ///< of the steps
+  size_t done = 0;                     ///< as many steps
+  bool waits = false;                  ///< for the other end of a message of the next step
+
+  bool has_ended() const { return done == steps.size(); }
+  const StepMessages& next() const { return messages[done]; }
+};
+
+/// Whether that partner, if there is one, does a step now in which this rank is at that end.
+bool has_partner(const std::vector<Actor>& actors, int rank, int partner, int StepMessages::*end) {
+  if (partner == ScheduleStep::no_partner) return true;
+  const auto& other = actors[index_of(partner)];
+  return !other.waits && other.next().*end == rank;
+}
+
+/// Finds out who waits; whoever does makes its partners wait, too. Whether any steps are left.
+bool find_partners(std::vector<Actor>& actors) {
+  for (auto& actor : actors) actor.waits = actor.has_ended();
+  for (bool has_changed = true; has_changed;) {
+    has_changed = false;
+    for (int rank = 0; rank < static_cast<int>(actors.size()); ++rank) {
+      auto& actor = actors[index_of(rank)];
+      if (actor.waits) continue;
+      actor.waits = !has_partner(actors, rank, actor.next().to, &StepMessages::from) ||
+                    !has_partner(actors, rank, actor.next().from, &StepMessages::to);
+      has_changed |= actor.waits;
+    }
+  }
+  if (std::ranges::all_of(actors, &Actor::has_ended)) return false;
+  if (std::ranges::all_of(actors, &Actor::waits))
+    throw std::logic_error("the steps of a schedule wait in a circle, or for a message that nobody sends");
+  return true;
+}
+
+/// Puts a piece in its place among those of a rank, or adds it to the sum that is there.
+void take(RankPieces& held, const HeldPiece& piece, bool is_added) {
+  const auto place = std::ranges::lower_bound(held, piece.number, {}, &HeldPiece::number);
+  if (place == held.end() || place->number != piece.number) {
+    held.insert(place, piece);
+  } else if (is_added) {
+    place->summed_ranks += piece.summed_ranks;
+  } else {
+    *place = piece;
+  }
+}
+
+/// Sends what the rank's step sends, if anything. before: what all ranks held before the round.
+void send(const Exchange& exchange, const std::vector<Actor>& actors, int rank, const AllPieces& before,
+          ExchangeRound& round) {
+  const auto& actor = actors[index_of(rank)];
+  if (actor.waits || actor.next().sent_count == 0 || actor.next().to == rank) return;
+  const auto& step = actor.steps[actor.done];
+  const int receiver = actor.next().to;
+  const bool is_added = actors[index_of(receiver)].next().is_added;
+  auto given = exchange.pieces_of(step.sent, rank);
+  for (const int number : given) {
+    const auto& sent = before[index_of(rank)];
+    const auto piece = std::ranges::find(sent, number, &HeldPiece::number);
+    if (piece == sent.end()) throw std::logic_error("a schedule sends a piece that its sender lacks");
+    take(round.held_after[index_of(receiver)], *piece, is_added);
+  }
+  round.messages.push_back({.sender = rank,
+                            .receiver = receiver,
+                            .vector = exchange.part.vector,
+                            .pieces = given,
+                            .byte_count = actor.next().sent_count * static_cast<int64_t>(sizeof(double)),
+                            .is_added = is_added});
+  if (!is_added && !exchange.part.is_move()) return;
+  // These pieces now belong to the receiver.
+  if (step.receive_from != ScheduleStep::no_partner) {
+    for (const int kept : exchange.pieces_of(step.received, rank)) std::erase(given, kept);
+  }
+  std::erase_if(round.held_after[index_of(rank)], [&](const HeldPiece& piece) {
+    return std::ranges::find(given, piece.number) != given.end();
+  });
+}
+
+/// The pieces of a rank before its first step: all where they are partial sums, that which it moves, or its own.
+RankPieces first_pieces(const Exchange& exchange, const Actor& actor, int rank) {
+  const auto& part = exchange.part;
+  HeldPiece piece{.vector = part.vector};
+  comm::PieceRun run{.first = 0, .count = exchange.group_size()};
+  if (part.is_sum()) {
+    piece.summed_ranks = 1;
+    piece.rank_count = exchange.group_size();
+  } else if (part.is_move()) {
+    run = actor.steps.front().sent;
+    if (part.phase == Phase::shuffle)  // of sums over a process row
+      piece.summed_ranks = piece.rank_count = exchange.layout.grid().columns;
+  } else {
+    run = {.first = exchange.layout.grid().member_of(exchange.line(), rank), .count = 1};
+  }
+  RankPieces held;
+  for (const int number : exchange.pieces_of(run, rank)) {
+    piece.number = number;
+    held.push_back(piece);
+  }
+  return held;
+}
+
+/// Replays the exchange in each process row, in each process column, or among all ranks. Each step of each rank happens in the earliest
+/// round in which both ends of its messages are there. A rank that sends a partial sum to be added, or a piece that moves, keeps none of
+/// it, unless it receives the same pieces in the same step. Throws std::logic_error where a message has only one end, or a rank waits for
+/// a message that never comes. Cost: ranks * pieces of a group * rounds.
+void replay(const Exchange& exchange, SumForm form, ExplainedStep& step) {
+  const auto& [part, layout] = exchange;
+  const auto grid = layout.grid();
+  if (part.group != StepGroup::all_ranks) {
+    step.groups.clear();
+    for (int number = 0; number < grid.rank_count() / exchange.group_size(); ++number)
+      step.groups.push_back({fmt::format("process {} {}", exchange.is_of_rows() ? "row" : "column", number),
+                             grid.ranks_of(exchange.line(), number)});
+  }
+  std::vector<Actor> actors;
+  for (int rank = 0; rank < grid.rank_count(); ++rank) {
+    const auto& actor = actors.emplace_back(Actor{.steps = schedule_of(part, layout, rank, form).steps,
+                                                  .messages = messages_of(part, layout, rank, form)});
+    step.held_before[index_of(rank)] = first_pieces(exchange, actor, rank);
+  }
+  step.held_after = step.held_before;
+  while (find_partners(actors)) {
+    ExchangeRound now{.messages = {}, .held_after = step.held_after};
+    for (int rank = 0; rank < grid.rank_count(); ++rank) send(exchange, actors, rank, step.held_after, now);
+    for (auto& actor : actors) actor.done += actor.waits ? 0 : 1;
+    if (now.messages.empty()) continue;  // all pieces are empty
+    step.held_after = now.held_after;
+    step.rounds.push_back(std::move(now));
+  }
+}
 
 /// The pieces of a block of so many that are not empty, each like this one.
 RankPieces pieces_of_block(const BlockLayout& layout, int block, int count, HeldPiece piece) {
@@ -24,45 +184,6 @@ RankPieces pieces_of_block(const BlockLayout& layout, int block, int count, Held
     if (layout.piece(piece.number).size() > 0) held.push_back(piece);
   }
   return held;
-}
-
-/// In each process row, in each process column, or among all ranks.
-void exchange(const StepPart& part, const BlockLayout& layout, SumForm form, ExplainedStep& step) {
-  const bool is_row = part.group == StepGroup::process_row;
-  const auto grid = layout.grid();
-  if (part.group != StepGroup::all_ranks) {
-    step.groups.clear();
-    for (int group = 0; group < (is_row ? grid.rows : grid.columns); ++group) {
-      auto& added = step.groups.emplace_back(
-          ExplainedStep::Group{fmt::format("process {} {}", is_row ? "row" : "column", group), {}});
-      for (int member = 0; member < (is_row ? grid.columns : grid.rows); ++member)
-        added.ranks.push_back(is_row ? grid.rank_at(group, member) : grid.rank_at(member, group));
-    }
-  }
-  std::vector<GroupExchange> exchanges;
-  for (const auto& group : step.groups) {
-    const auto member_count = static_cast<int>(group.ranks.size());
-    const int first_piece = static_cast<int>(exchanges.size()) * member_count;
-    HeldPiece piece{.vector = part.vector};
-    if (part.is_sum()) {
-      piece.summed_ranks = 1;
-      piece.rank_count = member_count;
-    } else if (part.phase == Phase::shuffle) {  // of sums over a process row
-      piece.summed_ranks = piece.rank_count = grid.columns;
-    }
-    auto& added = exchanges.emplace_back(GroupExchange{
-        .piece = piece,
-        .ranks = group.ranks,
-        .schedules = {},
-        .pieces = part.phase == Phase::dot ? comm::GroupPieces::of_scalars(member_count, 1)
-                                           : comm::GroupPieces(layout, first_piece, member_count),
-        .first_piece = first_piece,
-        .is_move = part.is_move()});
-    for (const int rank : group.ranks) added.schedules.push_back(schedule_of(part, layout, rank, form));
-    add_first_pieces(added, step.held_before);
-  }
-  step.rounds = replay(exchanges, step.held_before);
-  step.held_after = step.rounds.empty() ? step.held_before : step.rounds.back().held_after;
 }
 
 void multiply(const BlockLayout& layout, ExplainedStep& step) {
@@ -94,7 +215,7 @@ std::vector<ExplainedStep> steps_on(const BlockLayout& layout, SumForm form, boo
     if (part.phase == Phase::multiply)
       multiply(layout, step);
     else
-      exchange(part, layout, form, step);
+      replay({part, layout}, form, step);
   }
   return steps;
 }

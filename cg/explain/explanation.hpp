@@ -45,26 +45,6 @@ struct ExchangeRound {
   AllPieces held_after;
 };
 
-/// A group of ranks that exchange the pieces of one vector by schedules.
-struct GroupExchange {
-  HeldPiece piece{};                      ///< each piece, but for its number, before the exchange
-  std::vector<int> ranks;                 ///< by member
-  std::vector<comm::Schedule> schedules;  ///< by member
-  comm::GroupPieces pieces;
-  int first_piece = 0;   ///< the number of the group's first piece in the layout
-  bool is_move = false;  ///< every member has one step, and gives the piece away
-};
-
-/// The pieces that the members hold before the exchange are added to those of their ranks: all where they are partial sums, that which it
-/// moves, or its own.
-void add_first_pieces(const GroupExchange& exchange, AllPieces& held);
-
-/// Replays the exchange of groups that have no rank in common, from what the ranks hold before. Each step of each member happens in
-/// the earliest round in which both ends of its messages are there. A member that sends a partial sum to be added, or a piece that moves,
-/// keeps none of it, unless it receives the same pieces in the same step. Throws std::logic_error where a message has only one end, or a
-/// member waits for a message that never comes. Cost: ranks * pieces of a group * rounds.
-std::vector<ExchangeRound> replay(std::span<const GroupExchange> groups, const AllPieces& held_before);
-
 // ---------------------------------------------------------------- the CG step
 
 /// One operation of a CG step.

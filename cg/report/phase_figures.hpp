@@ -87,7 +87,6 @@ struct PhaseShare {
   double shortest_s = 0.0;  ///< by the limits of the machine
   double measured_s = 0.0;
   double clocks = 0.0;
-  double calls = 0.0;
   double waited_s = 0.0;  ///< waiting for other ranks, a part of measured_s
   double hidden_s = 0.0;  ///< while communication of the phase was under way
   double messages = 0.0;  ///< sent
@@ -126,9 +125,18 @@ struct Roofline {
   double storage_bytes_per_step = 0.0;  ///< that all ranks read together
   PhaseShares shares{};
 };
-/// Nothing if the limits were not measured.
-std::optional<Roofline> roofline_of(const PhaseFigures& figures);
 /// The phase table: time per CG step, beside the rates of the work done and the limits of the machine; below it the counted events. Limits and events where they were measured; empty without phases.
 std::string figures_text(const PhaseFigures& figures);
+
+/// A region in a document. figures: of what is known before it is read.
+struct DescribedRegion {
+  SessionReport& report;
+  RepeatReport& repeat;
+  std::optional<Roofline>& roofline;
+  PhaseFigures figures;
+  std::vector<Phase> phases{figures.phases.begin(), figures.phases.end()};  ///< of a step
+};
+/// phases, roofline and counters; null where there are none.
+void describe_region(Members& m, DescribedRegion& region);
 
 }  // namespace cg2d

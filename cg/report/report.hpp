@@ -46,17 +46,6 @@ struct SolveDocument {
 };
 void describe(Members& m, SolveDocument& document);
 
-/// A region in a document. figures: of what is known before it is read.
-struct DescribedRegion {
-  SessionReport& report;
-  RepeatReport& repeat;
-  std::optional<Roofline>& roofline;
-  PhaseFigures figures;
-  std::vector<Phase> phases{figures.phases.begin(), figures.phases.end()};  ///< of a step
-};
-/// phases, roofline and counters; null where there are none.
-void describe_region(Members& m, DescribedRegion& region);
-
 /// The figures that text, CSV and comparisons show.
 const std::vector<ShownFigure>& run_figures();
 const std::vector<ShownFigure>& solve_figures();

@@ -138,13 +138,6 @@ void describe_ratio(Members& m, std::string_view name, const RatioInterval& rati
   m.derived(name, ratio.round_count > 0 ? std::optional(ratio) : std::nullopt, or_null(text));
 }
 
-void describe_keys(Members& m, std::string_view name, const std::vector<ConfiguredProblem>& asked) {
-  std::vector<std::string> keys;
-  keys.reserve(asked.size());
-  for (const auto& one : asked) keys.push_back(one.key());
-  m(name, keys);
-}
-
 void describe_pair(Members& m, ComparedConfiguration& pair, const SetNames& names) {
   const auto& asked = pair.before.asked;
   m.derived("key", asked.key(), meaning("The unique text of a configuration."));
@@ -205,15 +198,15 @@ Comparison compare_results(const std::vector<ResultRecord>& before, const std::v
   auto all_after = comparable_runs(after);
   Comparison comparison{.names = names, .threshold = threshold, .left_out = std::move(all_before.left_out)};
   comparison.left_out.insert(comparison.left_out.end(), all_after.left_out.begin(), all_after.left_out.end());
-  for (const auto& measured : all_after.configurations) comparison.only_after.push_back(measured.asked);
+  for (const auto& measured : all_after.configurations) comparison.only_after.push_back(measured.asked.key());
   for (const auto& measured : all_before.configurations) {
     const auto other =
         std::ranges::find(all_after.configurations, measured.asked, &MeasuredConfiguration::asked);
     if (other == all_after.configurations.end()) {
-      comparison.only_before.push_back(measured.asked);
+      comparison.only_before.push_back(measured.asked.key());
     } else {
       comparison.common.push_back({.before = measured, .after = *other});
-      std::erase(comparison.only_after, measured.asked);
+      std::erase(comparison.only_after, measured.asked.key());
     }
   }
   // All together are one more comparison.
@@ -257,10 +250,8 @@ std::string comparison_text(const Comparison& comparison) {
         fmt::format("All together: {}/{} {:.3f}; {}\n", names.after, names.before, comparison.overall.median,
                     change_text(comparison.overall_change, comparison.overall));
   text += lines_of_differences(comparison);
-  for (const auto& asked : comparison.only_before)
-    text += fmt::format("Only in {}: {}\n", names.before, asked.key());
-  for (const auto& asked : comparison.only_after)
-    text += fmt::format("Only in {}: {}\n", names.after, asked.key());
+  for (const auto& key : comparison.only_before) text += fmt::format("Only in {}: {}\n", names.before, key);
+  for (const auto& key : comparison.only_after) text += fmt::format("Only in {}: {}\n", names.after, key);
   for (const auto& run : comparison.left_out)
     text += fmt::format("Left out: {} ({}): {}\n", run.key, run.place, run.reason);
   return text +
@@ -287,14 +278,13 @@ void describe(Members& m, Comparison& comparison) {
     m("before", comparison.names.before, not_empty());
     m("after", comparison.names.after, not_empty());
   });
-  m("threshold", comparison.threshold,
-    at_least(0, "Increase of the time that is a regression: 0.05 is 5 %."));
+  m("threshold", comparison.threshold, at_least(0, "Growth of the time that is a regression: 0.05 is 5 %."));
   m.list("compared", comparison.common, meaning("The configurations that both sets have."),
          [&](ComparedConfiguration& pair, size_t /*index*/) { describe_pair(m, pair, comparison.names); });
   describe_ratio(m, "overall", comparison.overall, "Of all together.");
   m("overall_change", comparison.overall_change, meaning(of_change));
-  describe_keys(m, "only_before", comparison.only_before);
-  describe_keys(m, "only_after", comparison.only_after);
+  m("only_before", comparison.only_before);
+  m("only_after", comparison.only_after);
   m("left_out", comparison.left_out);
   m.derived("exit_code", static_cast<int>(comparison.exit_code()), meaning("1: a regression; 2: undecided."));
 }

@@ -119,14 +119,12 @@ void describe_configuration(Members& m, SessionReport& report) {
   });
   describe_axes(m, configuration);
   m("symmetric_storage", report.is_symmetric,
-    labelled("Symmetric", {}, "One entry of each mirrored pair is stored."));
+    labelled("Symmetric", {}, "One of each mirrored pair is kept."));
   m("instruction_set", report.instruction_set,
     labelled("instruction set", {},
              in_column("instruction_set", meaning("Of the kernel; empty without an assembled matrix."))));
-  m("transport_by", report.transport_origin,
-    labelled("Transport by", {}, "The built-in rule: shared on one node."));
-  m("transport_trial", report.transport_trial,
-    meaning("With --transport auto: the one taken first, then by time."));
+  m("transport_by", report.transport_origin, labelled("Transport by", {}, "By rule: shared on one node."));
+  m("transport_trial", report.transport_trial, meaning("With auto: the one taken first, then by time."));
   m("speed_trial", report.speed_trial, meaning("With --cut speed: what was measured, and what follows."));
 }
 
@@ -185,8 +183,7 @@ void describe_repeats(Members& m, RunReport& report) {
   m.derived("lower_quartile_s", times.lower_quartile,
             positive("The least time that a quarter do not exceed; upper: three quarters."));
   m.derived("upper_quartile_s", times.upper_quartile, positive());
-  m.derived("spread", times.spread(),
-            or_null(at_least(0, "(maximum - minimum) / time_s; null for one time.")));
+  m.derived("spread", times.spread(), or_null(at_least(0, "(maximum - minimum) / time_s; null for one.")));
   m("times_s", times_s, {.least = 0.0, .fewest = 1});
   report.repeats.resize(times_s.size());
   for (size_t k = 0; k < times_s.size(); ++k) report.repeats[k].time_s = times_s[k];
@@ -280,8 +277,7 @@ void describe_setup(Members& m, SolveReport& report) {
   const bool cuts_by_nonzeros = report.configuration.cut == nonzeros_cut;
   m("name", matrix.name, labelled("Matrix", {}, not_empty()));
   m("n", matrix.order, labelled("Order", {}, at_least(1)));
-  m("nonzero_count", matrix.nonzero_count,
-    labelled("Nonzeros", {}, "0 without an assembled matrix, as the next two."));
+  m("nonzero_count", matrix.nonzero_count, labelled("Nonzeros", {}, "0 without a matrix, as the next two."));
   m("read_s", matrix.read_s, metric("Reading", "s", "From the first byte or entry to checked rows."));
   m("distribute_s", matrix.distribute_s, metric("Distribution", "s", "From the rows to blocks."));
   m("preconditioner_s", matrix.preconditioner_s, metric("Precond. set-up", "s", "From the blocks on."));
@@ -319,8 +315,7 @@ void describe_solution(Members& m, Solution& solution, std::string_view label = 
   m("right_hand_side_norm", result.right_hand_side_norm);
   m("target_norm", solution.target_norm);
   m("first_residual_norm", result.first_residual_norm);
-  m.derived("recursive_residual_norm", solution.recursive_residual_norm(),
-            meaning("By the recurrence, at the end."));
+  m.derived("recursive_residual_norm", solution.recursive_residual_norm(), meaning("By the recurrence."));
   m("residual_norm", result.true_residual_norm, meaning("Of b - A x, computed anew."));
   m("solution_iteration", result.solution_step,
     at_least(0, "Of this x: the last, or the best kept; 0: the initial guess."));
@@ -336,8 +331,7 @@ void describe_solution(Members& m, Solution& solution, std::string_view label = 
         m("predicted_iterations", solution.predicted_steps,
           meaning("At most, to the tolerance, if the condition number is no larger."));
       });
-  m("history", solution.history,
-    meaning("Residual norms by the recurrence, from before the first iteration on."));
+  m("history", solution.history, meaning("Residual norms by the recurrence, from before the first step on."));
   if (m.reads()) solution.spectrum.step_count = has_spectrum ? result.step_count : 0;
 }
 
@@ -487,8 +481,7 @@ void describe(Members& m, SweptRun& run) {
   m("attempt", run.attempt, at_least(1, "In the round; the last attempt counts."));
   m("rounds", run.round_count, at_least(1, "As many as were asked for."));
   m("duration_s", run.duration_s, at_least(0, "The whole run, with its set-up."));
-  m("session", run.session,
-    meaning("The study of the file, with its resumptions; runs of others are not compared."));
+  m("session", run.session, meaning("The file's study, with resumptions; runs of others are not compared."));
   m("sitting", run.sitting,
     at_least(1, "The call, by number, that made the run; runs of one round and sitting were made in turns."));
   m.object(
@@ -510,8 +503,7 @@ void describe(Members& m, SweptRun& run) {
       });
   m.if_given("purpose", run.purpose, run.purpose != RunPurpose::time,
              meaning("Only of runs made after all timed ones, and not compared with them."));
-  m.if_given("trace_file", run.trace_file, run.purpose == RunPurpose::trace,
-             meaning("Only with purpose trace."));
+  m.if_given("trace_file", run.trace_file, run.purpose == RunPurpose::trace, meaning("With purpose trace."));
 }
 
 }  // namespace cg2d

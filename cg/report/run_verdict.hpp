@@ -153,8 +153,8 @@ struct Comparison {
   std::vector<ComparedConfiguration> common{};
   RatioInterval overall{};  ///< ratio of all common configurations together
   Change overall_change = Change::unknown;
-  std::vector<ConfiguredProblem> only_before{};
-  std::vector<ConfiguredProblem> only_after{};
+  std::vector<std::string> only_before{};  ///< keys of configurations
+  std::vector<std::string> only_after{};
   std::vector<LeftOutRun> left_out{};
 
   int count(Change change) const;

@@ -3,21 +3,15 @@
 #include <fmt/ranges.h>
 
 #include "cg/base/describe_json.hpp"
-#include "cg/timing/phase.hpp"
 
 namespace cg2d {
 namespace {
 
-/// A column stands for the first figure of its name. Columns of phases: "*_s" is a column of every phase, "collection_s" of that one only.
+/// A column stands for the first figure of its name: "*_s" for one of each object around it, such as a phase.
 void add_column(ShownFigure figure, std::vector<ShownFigure>& found) {
   auto& name = figure.column;
-  const auto whole = figure.path.size() > 1 ? figure.path[figure.path.size() - 2] : std::string();
-  if (name.front() == '*') name.replace(0, 1, whole);
-  const bool is_of_other_phase = std::ranges::any_of(benchmark_phases, [&](Phase phase) {
-    return name.starts_with(phase_name(phase)) && whole != phase_name(phase);
-  });
-  if (!is_of_other_phase && std::ranges::find(found, name, &ShownFigure::column) == found.end())
-    found.push_back(std::move(figure));
+  if (name.front() == '*') name.replace(0, 1, figure.path.at(figure.path.size() - 2));
+  if (std::ranges::find(found, name, &ShownFigure::column) == found.end()) found.push_back(std::move(figure));
 }
 
 /// The figures of a type at this place, and of its members.
@@ -75,36 +69,33 @@ using Cells = std::map<std::string, std::string>;
 /// The type of what may be null.
 const Json& own_type(const Json& type) { return type.contains("anyOf") ? type.at("anyOf").back() : type; }
 
-void add_columns(const Json& type, const std::string& prefix, std::vector<std::string>& columns) {
+/// Members of an object at this place that are columns, by their places from there on: "/seconds/median".
+void add_columns(const Json& type, const std::string& place, std::vector<std::string>& columns) {
   for (const auto& [name, property] : own_type(type).at("properties").items()) {
     const auto& own = own_type(property);
+    const auto member = fmt::format("{}/{}", place, name);
     if (own.contains("properties")) {
-      add_columns(own, prefix + name + ".", columns);
+      add_columns(own, member, columns);
     } else if (!own.contains("items") || !own_type(own.at("items")).contains("properties")) {
-      if (std::ranges::find(columns, prefix + name) == columns.end()) columns.push_back(prefix + name);
+      if (std::ranges::find(columns, member) == columns.end()) columns.push_back(member);
     }
   }
 }
 
-void put(const Json& value, const std::string& name, Cells& cells) {
-  if (!value.is_object()) {
-    if (!value.is_array() || value.empty() || !value.front().is_object()) cells[name] = csv_value(value);
-    return;
-  }
-  for (const auto& [member, part] : value.items())
-    put(part, name.empty() ? member : fmt::format("{}.{}", name, member), cells);
-}
-
-void add_lines(const Json& whole, std::span<const std::string> path, Cells cells, std::vector<Cells>& lines) {
+void add_lines(const Json& whole, std::span<const std::string> path, Cells cells,
+               const std::vector<std::string>& columns, std::vector<Cells>& lines) {
   if (whole.is_array()) {
-    for (const auto& item : whole) add_lines(item, path, cells, lines);
+    for (const auto& item : whole) add_lines(item, path, cells, columns, lines);
     return;
   }
-  put(whole, "", cells);
+  for (const auto& column : columns) {
+    if (const Json::json_pointer place(column); whole.contains(place))
+      cells[column] = csv_value(whole.at(place));
+  }
   if (path.empty()) {
     lines.push_back(std::move(cells));
   } else {
-    add_lines(whole.at(path.front()), path.subspan(1), std::move(cells), lines);
+    add_lines(whole.at(path.front()), path.subspan(1), std::move(cells), columns, lines);
   }
 }
 
@@ -201,7 +192,7 @@ std::string csv_of_lists(const Visit& type, const Visit& document, const ListPat
   const auto specification = specified(type);
   std::vector<std::string> columns;
   std::vector<Cells> lines;
-  if (lists.size() > 1) columns.emplace_back("list");
+  if (lists.size() > 1) columns.emplace_back("/list");
   for (const auto& path : lists) {
     const auto* item = &specification;
     for (const auto& name : path) {
@@ -210,9 +201,12 @@ std::string csv_of_lists(const Visit& type, const Visit& document, const ListPat
       add_columns(*item, "", columns);
     }
     add_lines(made.at(path.front()), std::span(path).subspan(1),
-              {{"list", fmt::format("{}", fmt::join(path, "."))}}, lines);
+              {{"/list", fmt::format("{}", fmt::join(path, "."))}}, columns, lines);
   }
-  auto text = fmt::format("{}\n", fmt::join(columns, ","));
+  std::string text;
+  for (const auto& column : columns) text += (text.empty() ? "" : ",") + column.substr(1);
+  std::ranges::replace(text, '/', '.');
+  text += '\n';
   for (const auto& line : lines) {
     std::vector<std::string> cells;
     cells.reserve(columns.size());

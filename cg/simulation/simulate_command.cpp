@@ -367,12 +367,7 @@ Simulation simulate_all(const SimulateOptions& options, const Progress& progress
     auto& simulated = simulation.problems.emplace_back(ProblemSimulation{.problem = problem});
     const auto matrix = facts_of(problem);
     const auto placed = [&](const comm::ProcessGrid& grid) {
-      const auto& condition = machine.for_ranks(grid.rank_count());
-      auto configuration = options.configuration;
-      configuration.grid = grid;
-      configuration.sum_form = condition.sum_form;
-      return place_run(condition, options.interconnect, matrix, configuration, options.placement,
-                       options.slow);
+      return place_run(options, machine.for_ranks(grid.rank_count()), matrix, grid);
     };
     for (const int count : counts) {
       for (const auto& grid : grids_for(options.grids, count)) {

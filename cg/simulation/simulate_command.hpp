@@ -56,11 +56,11 @@ struct PlacedRun {
   int node_of(int rank) const { return place_of(rank) / std::max(machine.node.ranks, 1); }
 };
 
-/// The interconnect of a machine, or another one of this shape, with ranks of this configuration on it. shape: empty for the machine's, which
-/// without one is a crossbar. The kernel is the configuration's, or the machine's default, or its first. Throws InputError for a kernel that the
-/// machine does not have, for a placement, for slow ranks that there are not, and where the interconnect has too few nodes.
-PlacedRun place_run(const MachineDescription& machine, std::string_view shape, const MatrixFacts& matrix,
-                    const Configuration& configuration, std::string_view placement, const SlowRanks& slow);
+/// The ranks of a grid on the machine, or on an interconnect of the shape that the options name; a machine without one has a crossbar. The kernel
+/// is that of the options, or the machine's default, or its first. Throws InputError for a kernel that the machine does not have, for a placement,
+/// for slow ranks that there are not, and where the interconnect has too few nodes.
+PlacedRun place_run(const SimulateOptions& options, const MachineDescription& machine,
+                    const MatrixFacts& matrix, const comm::ProcessGrid& grid);
 
 /// Calls of one CG step, classic form.
 struct StepCalls {

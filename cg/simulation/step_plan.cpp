@@ -1,6 +1,5 @@
 #include "cg/simulation/simulate_command.hpp"
 
-#include <numeric>
 #include <sstream>
 #include <unordered_map>
 
@@ -14,19 +13,13 @@ namespace {
 
 // ---------------------------------------------------------------- places
 
-std::vector<int> in_order(int rank_count) {
-  std::vector<int> places(static_cast<size_t>(rank_count));
-  std::iota(places.begin(), places.end(), 0);
-  return places;
-}
-
 /// Tiles of `width` columns and `height` rows, one after the other along the rows of tiles.
 std::vector<int> in_tiles(const comm::ProcessGrid& grid, int together) {
   // The widest tile that is no wider than high, of so many ranks at most.
   int width = 1;
   while ((width + 1) * (width + 1) <= together && width < grid.columns) ++width;
   const int height = std::min(std::max(together / width, 1), grid.rows);
-  std::vector<int> ranks = in_order(grid.rank_count());
+  auto ranks = grid.ranks_by_place();
   const auto tile_of = [&](int rank) {
     return std::pair(grid.row_of(rank) / height, grid.column_of(rank) / width);
   };
@@ -38,9 +31,8 @@ std::vector<int> in_tiles(const comm::ProcessGrid& grid, int together) {
 }
 
 /// Fisher and Yates, by SplitMix64: generators of the library differ from machine to machine.
-std::vector<int> shuffled(int rank_count, uint64_t seed) {
+std::vector<int> shuffled(std::vector<int> places, uint64_t seed) {
   const auto next = [&seed] { return splitmix_bits(seed += golden_ratio_bits); };
-  auto places = in_order(rank_count);
   for (size_t rest = places.size(); rest > 1; --rest) std::swap(places[rest - 1], places[next() % rest]);
   return places;
 }
@@ -64,68 +56,38 @@ std::vector<int> in_file(const std::string& path, int rank_count) {
 /// Bytes per second of messages that take no time by their bytes: the simulator knows no infinity.
 constexpr double unlimited = 1e18;
 
-/// The operations of one rank, as they are added.
-class RankSteps {
- public:
-  RankSteps(const PlacedRun& run, int rank) : run_(run), rank_(rank) {}
-
-  [[nodiscard]] std::vector<RankOperation> taken() { return std::move(operations_); }
-
-  void work(Phase phase, double seconds) {
-    if (seconds > 0.0) operations_.push_back({.phase = phase, .before_s = seconds});
-  }
-
-  void exchange(const StepPart& part, std::span<const StepMessages> messages) {
-    const auto& machine = run_.machine;
-    for (const auto& step : messages) {
-      const bool stays = step.to == rank_;
-      const bool sends = step.sent_count > 0 && !stays;
-      const bool receives = step.received_count > 0 && !stays;
-      RankOperation operation{.phase = part.phase, .round = rounds_[part.phase]++};
-      if (sends) send(step, operation);
-      if (receives) operation.from = step.from;
-      if (part.group != StepGroup::all_ranks) {
-        const auto software_s = [&](int partner, int64_t element_count) {
-          return network_to(partner).software_s(static_cast<double>(element_count));
-        };
-        operation.after_s += std::max(sends ? software_s(step.to, step.sent_count) : 0.0,
-                                      receives ? software_s(step.from, step.received_count) : 0.0);
-      }
-      if (step.is_added)
-        operation.after_s += static_cast<double>(step.received_count) * machine.network.add_s_per_element;
-      if (stays && machine.shuffles_kept_pieces) {
-        const auto& network = network_to(rank_);
-        operation.after_s += network.start_up_s + bytes_of(step.sent_count) / network.bytes_per_s;
-      }
-      if (sends || receives || part.is_move()) operations_.push_back(operation);
-    }
-  }
-
- private:
-  static double bytes_of(int64_t element_count) {
-    return NetworkCost::element_bytes * static_cast<double>(element_count);
-  }
-  const NetworkCost& network_to(int partner) const {
-    return run_.machine.network_between(run_.place_of(rank_), run_.place_of(partner));
-  }
-  /// Messages within a node take their time before they leave, since no link is described there.
-  void send(const StepMessages& step, RankOperation& operation) const {
+/// What a rank does in one step of a schedule. Messages within a node take their time before they leave, since no link is described there.
+RankOperation operation_in(const PlacedRun& run, int rank, const StepPart& part, const StepMessages& step) {
+  const auto network_to = [&](int partner) -> const NetworkCost& {
+    return run.machine.network_between(run.place_of(rank), run.place_of(partner));
+  };
+  const auto moving_s = [&](const NetworkCost& network) {
+    return NetworkCost::element_bytes * static_cast<double>(step.sent_count) / network.bytes_per_s;
+  };
+  const bool stays = step.to == rank;
+  RankOperation operation{.phase = part.phase};
+  double software_s = 0.0;
+  if (step.sent_count > 0 && !stays) {
     const auto& network = network_to(step.to);
+    const bool is_within_node = run.node_of(step.to) == run.node_of(rank);
     operation.to = step.to;
     operation.byte_count = step.sent_count * static_cast<int64_t>(sizeof(double));
-    operation.before_s = network.start_up_s;
-    operation.bytes_per_s = std::min(network.bytes_per_s, unlimited);
-    if (run_.node_of(step.to) == run_.node_of(rank_)) {
-      operation.before_s += bytes_of(step.sent_count) / network.bytes_per_s;
-      operation.bytes_per_s = unlimited;
-    }
+    operation.before_s = network.start_up_s + (is_within_node ? moving_s(network) : 0.0);
+    operation.bytes_per_s = is_within_node ? unlimited : std::min(network.bytes_per_s, unlimited);
+    software_s = network.software_s(static_cast<double>(step.sent_count));
   }
-
-  const PlacedRun& run_;
-  int rank_;
-  std::vector<RankOperation> operations_;
-  std::map<Phase, int> rounds_;
-};
+  if (step.received_count > 0 && !stays) {
+    operation.from = step.from;
+    software_s =
+        std::max(software_s, network_to(step.from).software_s(static_cast<double>(step.received_count)));
+  }
+  if (part.group != StepGroup::all_ranks) operation.after_s = software_s;
+  if (step.is_added)
+    operation.after_s += static_cast<double>(step.received_count) * run.machine.network.add_s_per_element;
+  if (stays && run.machine.shuffles_kept_pieces)
+    operation.after_s += network_to(rank).start_up_s + moving_s(network_to(rank));
+  return operation;
+}
 
 /// The loads of the links in one phase.
 struct LinkLoads {
@@ -137,36 +99,38 @@ struct LinkLoads {
 
 std::vector<int> places_from(std::string_view placement, const comm::ProcessGrid& grid, int together) {
   constexpr std::string_view file = "file:";
-  if (placement == "row-major") return in_order(grid.rank_count());
+  if (placement == "row-major") return grid.ranks_by_place();
   if (placement == "blocked") return in_tiles(grid, together);
   if (placement.starts_with(file))
     return in_file(std::string(placement.substr(file.size())), grid.rank_count());
-  if (const auto seed = seed_from("--placement", placement)) return shuffled(grid.rank_count(), *seed);
+  if (const auto seed = seed_from("--placement", placement)) return shuffled(grid.ranks_by_place(), *seed);
   throw InputError("--placement {}: unknown; valid: {}", placement, placement_values);
 }
 
-PlacedRun place_run(const MachineDescription& machine, std::string_view shape, const MatrixFacts& matrix,
-                    const Configuration& configuration, std::string_view placement, const SlowRanks& slow) {
+PlacedRun place_run(const SimulateOptions& options, const MachineDescription& machine,
+                    const MatrixFacts& matrix, const comm::ProcessGrid& grid) {
+  auto configuration = options.configuration;
+  configuration.grid = grid;
+  configuration.sum_form = machine.sum_form;
   PlacedRun run{.machine = machine.through(configuration.transport),
                 .interconnect = machine.interconnect.value_or(InterconnectCost{}),
                 .links = {},
                 .configuration = configuration,
                 .layout = make_layout(matrix, configuration),
-                .row_lengths = matrix.row_lengths(configuration.grid.columns),
+                .row_lengths = matrix.row_lengths(grid.columns),
                 .places = {},
                 .slowness = {}};
   if (!run.configuration.has_kernel())
     run.configuration.kernel =
         machine.default_kernel.empty() ? machine.kernels.front().name : machine.default_kernel;
   static_cast<void>(machine.kernel(run.configuration.kernel));
-  if (!shape.empty()) run.interconnect.shape = interconnect_from(shape);
-  const auto& grid = configuration.grid;
-  require_ranks(slow, grid.rank_count());
-  run.slowness = factors_at(slow, grid.rank_count(), 0);
+  if (!options.interconnect.empty()) run.interconnect.shape = interconnect_from(options.interconnect);
+  require_ranks(options.slow, grid.rank_count());
+  run.slowness = factors_at(options.slow, grid.rank_count(), 0);
   const auto& dimensions = run.interconnect.shape.dimensions;
   const int together =
       machine.node.ranks > 0 ? machine.node.ranks : (dimensions.empty() ? 1 : dimensions.front());
-  run.places = places_from(placement, grid, together);
+  run.places = places_from(options.placement, grid, together);
   int node_count = 0;
   for (int rank = 0; rank < grid.rank_count(); ++rank)
     node_count = std::max(node_count, run.node_of(rank) + 1);
@@ -174,7 +138,7 @@ PlacedRun place_run(const MachineDescription& machine, std::string_view shape, c
   if (node_count > run.links.node_count) {
     throw InputError("{} has {}; {} of {}, placed {}, need {}", text_of(run.interconnect.shape),
                      format_count(run.links.node_count, "node"), format_count(grid.rank_count(), "rank"),
-                     machine.name, placement, node_count);
+                     machine.name, options.placement, node_count);
   }
   return run;
 }
@@ -197,27 +161,36 @@ std::vector<RankOperation> step_of_rank(const PlacedRun& run, int rank) {
   const auto& layout = run.layout;
   const bool is_symmetric = run.machine.kernel(run.configuration.kernel).is_symmetric;
   const auto costs = costs_of(run, rank);
-  RankSteps steps(run, rank);
+  std::vector<RankOperation> operations;
+  std::array<int, benchmark_phase_count> rounds{};
+  const auto work = [&](Phase phase, double seconds) {
+    if (seconds > 0.0) operations.push_back({.phase = phase, .before_s = seconds});
+  };
+  const auto exchange = [&](const StepPart& part) {
+    for (const auto& step : messages_of(part, layout, rank, run.configuration.sum_form)) {
+      auto operation = operation_in(run, rank, part, step);
+      operation.round = rounds[index_of(part.phase)]++;
+      const bool is_empty = operation.to == RankOperation::nobody && operation.from == RankOperation::nobody;
+      if (!is_empty || part.is_move()) operations.push_back(operation);
+    }
+  };
   for (const auto& part : step_parts) {
     if (part.is_mirrored && !is_symmetric) continue;
     if (part.phase == Phase::multiply) {
-      steps.work(Phase::multiply, costs.multiply_s);
-      steps.work(waiting_phase(layout.grid(), is_symmetric), costs.waiting_s);
-      continue;
-    }
-    const auto messages = messages_of(part, layout, rank, run.configuration.sum_form);
-    if (part.phase != Phase::dot) {
-      steps.exchange(part, messages);
-      continue;
-    }
-    // The sum of p.q, two updates, the square of r, and the last update.
-    for (const int updates : {StepCalls::updates_of(is_symmetric) - 1, 1}) {
-      steps.work(Phase::dot, costs.dot_s);
-      steps.exchange(part, messages);
-      steps.work(Phase::vector_updates, updates * costs.update_s);
+      work(Phase::multiply, costs.multiply_s);
+      work(waiting_phase(layout.grid(), is_symmetric), costs.waiting_s);
+    } else if (part.phase != Phase::dot) {
+      exchange(part);
+    } else {
+      // The sum of p.q, two updates, the square of r, and the last update.
+      for (const int updates : {StepCalls::updates_of(is_symmetric) - 1, 1}) {
+        work(Phase::dot, costs.dot_s);
+        exchange(part);
+        work(Phase::vector_updates, updates * costs.update_s);
+      }
     }
   }
-  return steps.taken();
+  return operations;
 }
 
 StepPlan plan_step(const PlacedRun& run, int repeats) {

@@ -129,10 +129,8 @@ set(text_parsers
     cg/solver/preconditioners/preconditioner_table.cpp
     cg/report/phase_figures.cpp
     cg/report/result_documents.cpp
-    cg/report/region_document.cpp
     cg/report/shown_figures.cpp
     cg/report/result_compare.cpp
-    cg/report/result_export.cpp
     cg/report/result_reader.cpp
     cg/report/run_verdict.cpp
     cg/solver/cg_recurrence.cpp
@@ -177,9 +175,7 @@ set(command_parsers
     cg/solver/operators/factored_system.cpp
     cg/solver/operators/matrix_free.cpp
     cg/solver/operators/stencil_operator.cpp
-    cg/report/event_list.cpp
-    cg/report/report_plan.cpp
-    cg/report/report_text.cpp
+    cg/report/report.cpp
     cg/base/storage/folders.cpp
     cg/stencil/stencil_method.cpp
     cg/stencil/stencil_report.cpp

@@ -23,9 +23,10 @@ MachineDescription machine_named(const std::string& name) { return find_machine(
 
 PlacedRun placed(const MachineDescription& machine, const comm::ProcessGrid& grid,
                  const std::string& placement = "row-major", const std::string& shape = {}) {
-  Configuration configuration{.grid = grid};
-  configuration.sum_form = machine.sum_form;
-  return place_run(machine, shape, facts_of(*find_class("S")), configuration, placement, {});
+  SimulateOptions options;
+  options.placement = placement;
+  options.interconnect = shape;
+  return place_run(options, machine, facts_of(*find_class("S")), grid);
 }
 
 std::map<Phase, comm::Traffic> sent_in(const std::vector<RankOperation>& operations) {

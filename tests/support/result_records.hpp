@@ -87,7 +87,6 @@ inline ResultRecord phase_record_of(int columns, int rows, const PhaseValues& st
     auto& phase = record.work->phases.at(index);
     phase.measured_s = phase_steps * step_s.at(index);
     phase.clocks = 1e9 * phase.measured_s;
-    phase.calls = phase_steps;
   }
   return record;
 }
