@@ -218,14 +218,7 @@ void complete_problem(const std::string& command, Problem& problem, const Subcom
 void add_symmetrize_options(Subcommand& command, std::optional<double>& tolerance, bool& mirrors) {
   command.add("--symmetrize TOL",
               "take the mean of mirrored entries of FILE that differ by at most TOL sqrt(a_ii a_jj)",
-              tolerance,
-              [](const std::string& option, const std::string& text) {
-                const auto value = decimal_from<double>(option, text);
-                if (!(value > 0.0 && value < 1.0))
-                  throw InputError("{} {}: must be greater than 0 and less than 1", option, value);
-                return value;
-              },
-              {.standing = "they must be equal"});
+              tolerance, {.standing = "they must be equal", .is_from_zero = true, .below = 1});
   command.add("--mirror", "FILE has one triangle of a symmetric matrix only, and does not say so: mirror it",
               mirrors);
 }

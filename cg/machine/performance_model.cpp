@@ -89,37 +89,28 @@ struct PredictedRun {
 std::vector<double> product_seconds(const KernelCost& kernel, const PredictedRun& run,
                                     const BlockCosts& even) {
   if (run.has_even_pieces()) return {even.multiply_s};
-  const auto grid = run.layout.grid();
   const auto n = static_cast<double>(run.layout.size());
-  std::map<int64_t, std::vector<double>> of_width;  // [row]; most columns have one width
-  std::vector<double> seconds(static_cast<size_t>(grid.rank_count()));
-  for (int column = 0; column < grid.columns; ++column) {
-    const auto width = run.layout.column_block(column).size();
-    if (width == 0) continue;
-    auto& of_rows = of_width[width];
-    if (of_rows.empty()) {
+  // Most columns have one width, and most rows one of a few heights.
+  std::map<int, RowLengthDistribution> lengths;            // [equal parts of the columns]
+  std::map<std::pair<int64_t, int64_t>, double> of_shape;  // [height and width]
+  const auto seconds_in_parts = [&](int64_t height, int parts) {
+    const auto [known, is_new] = lengths.try_emplace(parts);
+    if (is_new) known->second = run.matrix.row_lengths(parts);
+    return block_costs(run.machine, kernel, static_cast<double>(height), n / parts, known->second).multiply_s;
+  };
+  std::vector<double> seconds;
+  for (int rank = 0; rank < run.layout.grid().rank_count(); ++rank) {
+    const auto height = run.layout.rows_of(rank).size();
+    const auto width = run.layout.columns_of(rank).size();
+    const auto [known, is_new] = of_shape.try_emplace(std::pair(height, width));
+    if (is_new && height > 0 && width > 0) {
       // Row lengths are known for equal parts of the columns: between the two nearest ones the time grows evenly.
-      const auto parts = std::max(std::floor(n / static_cast<double>(width)), 1.0);
-      const double more_parts = parts + 1.0;
-      const auto wider = run.matrix.row_lengths(static_cast<int>(parts));
-      const auto narrower = run.matrix.row_lengths(static_cast<int>(more_parts));
-      const double share_of_wider = parts * (more_parts * static_cast<double>(width) / n - 1.0);
-      std::map<int64_t, double> of_height{{0, 0.0}};  // most rows have one of a few heights
-      for (int row = 0; row < grid.rows; ++row) {
-        const auto height = run.layout.row_block(row).size();
-        const auto seconds_of = [&](double part_count, const RowLengthDistribution& lengths) {
-          return block_costs(run.machine, kernel, static_cast<double>(height), n / part_count, lengths)
-              .multiply_s;
-        };
-        const auto [known, is_new] = of_height.try_emplace(height);
-        if (is_new)
-          known->second =
-              std::lerp(seconds_of(more_parts, narrower), seconds_of(parts, wider), share_of_wider);
-        of_rows.push_back(known->second);
-      }
+      const auto parts = std::max(static_cast<int>(n / static_cast<double>(width)), 1);
+      const double share_of_wider = parts * ((parts + 1.0) * static_cast<double>(width) / n - 1.0);
+      known->second =
+          std::lerp(seconds_in_parts(height, parts + 1), seconds_in_parts(height, parts), share_of_wider);
     }
-    for (int row = 0; row < grid.rows; ++row)
-      seconds[static_cast<size_t>(grid.rank_at(row, column))] = of_rows[static_cast<size_t>(row)];
+    seconds.push_back(known->second);
   }
   return seconds;
 }

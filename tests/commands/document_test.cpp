@@ -1,4 +1,4 @@
-// The documents that commands write are read back by their description, and written again alike.
+// The documents that commands write are read back by their description, and written again alike; texts of options that are refused.
 
 #include <gtest/gtest.h>
 
@@ -15,6 +15,7 @@
 #include "cg/stencil/stencil_run.hpp"
 #include "cg/studies/model_command.hpp"
 #include "cg/studies/pingpong.hpp"
+#include "support/error_of.hpp"
 #include "support/mpi_test.hpp"
 #include "support/temporary_folder.hpp"
 
@@ -59,7 +60,7 @@ TEST_F(DocumentTest, IsReadAndWrittenAlike) {
   }
   const std::string run = "run --class S --no-profile ";
   const std::string solve = "solve @ --no-profile ";
-  const std::vector<Case> cases{
+  std::vector<Case> cases{
       {run + "--repeat 2", again<RunDocument>},
       {run + "--no-phases --kernel symmetric", again<RunDocument>},
       {run + "--papi software --roofline", again<RunDocument>},
@@ -79,6 +80,8 @@ TEST_F(DocumentTest, IsReadAndWrittenAlike) {
       {"stencil --shape 8x8x8 --method s-step-cg", again<StencilReport>},
       {"model --paper", again<PaperComparison>},
       {"events", again<EventList>}};
+  if (test::group().size() > 1)
+    cases.push_back({"pingpong --class S --sizes 8 --variables 1", again<PingPongReport>});
   for (const auto& [words, write_again] : cases) {
     const auto json = document_of(words);
     if (test::group().rank() != 0) continue;
@@ -90,11 +93,16 @@ TEST_F(DocumentTest, IsReadAndWrittenAlike) {
   }
 }
 
-TEST_F(DocumentTest, OfTwoRanksIsToo) {
-  if (test::group().size() < 2) GTEST_SKIP() << "pingpong takes two ranks";
-  const auto json = document_of("pingpong --class S --sizes 8 --variables 1");
-  if (test::group().rank() != 0) return;
-  EXPECT_EQ(Json::diff(json, again<PingPongReport>(json)), Json::array());
+/// Names of files are refused by the parser.
+TEST(FeatureOptionsTest, AnEmptyTextIsRefusedAndNotTakenForNone) {
+  for (const std::string option :
+       {"--checkpoint-interval", "--inject", "--slow-rank", "--rebalance", "--stall-limit"}) {
+    const auto message = test::message_of([&] {
+      static_cast<void>(
+          parse_command_line({"cg2d", "run", "--class", "S", "--checkpoint", "state", option, ""}));
+    });
+    EXPECT_TRUE(message.starts_with(option)) << message;
+  }
 }
 
 }  // namespace

@@ -3,16 +3,16 @@
 // Matrices in binary form as bytes in memory: written and checked here a second time, from the description in
 // cg/matrix/files/cache_file.hpp, for fuzz targets and their seeds.
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
+#include "cg/base/storage/crc32c.hpp"
 #include "cg/matrix/files/cache_file.hpp"
-#include "fuzz/slow_crc32c.hpp"
 
 namespace cg2d::fuzz {
 
@@ -32,10 +32,6 @@ void append(std::string& bytes, const std::vector<T>& values) {
   bytes.append(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T));
 }
 
-inline std::string_view header_members(const CacheHeader& header) {
-  return {reinterpret_cast<const char*>(&header), offsetof(CacheHeader, checksum)};
-}
-
 }  // namespace detail
 
 /// Puts the checksums of the data and of the header in their places. `bytes` must be as long as the header says.
@@ -49,12 +45,11 @@ inline void put_checksums(std::string& bytes) {
   bytes.resize(data_end);
   std::vector<uint32_t> sums;
   for (auto begin = data_begin; begin < data_end; begin += chunk_bytes)
-    sums.push_back(slow_crc32c(std::string_view(bytes).substr(begin, chunk_bytes)));
-  std::string tail;
-  detail::append(tail, sums);
-  bytes += tail;
-  header.checksum_of_checksums = slow_crc32c(tail);
-  header.checksum = slow_crc32c(detail::header_members(header));
+    sums.push_back(
+        crc32c(std::as_bytes(std::span(bytes)).subspan(begin, std::min(chunk_bytes, data_end - begin))));
+  detail::append(bytes, sums);
+  header.checksum_of_checksums = crc32c(std::as_bytes(std::span(sums)));
+  header.checksum = crc32c(std::as_bytes(std::span(&header, 1)).first(offsetof(CacheHeader, checksum)));
   std::memcpy(bytes.data(), &header, sizeof(header));
 }
 

@@ -6,13 +6,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
+#include "cg/base/storage/crc32c.hpp"
 #include "cg/matrix/problem.hpp"
 #include "cg/run/checkpoint/checkpoint_folder.hpp"
-#include "fuzz/slow_crc32c.hpp"
 
 namespace cg2d::fuzz {
 
@@ -25,25 +25,17 @@ inline Problem checkpointed_problem() {
   return {.class_name = "U", .n = checkpointed_order, .nonzer = 3, .niter = 9, .shift = 5.0};
 }
 
-namespace detail {
-
-inline std::string_view bytes_before_checksum(const CheckpointHeader& header) {
-  return {reinterpret_cast<const char*>(&header), offsetof(CheckpointHeader, checksum)};
-}
-
-}  // namespace detail
-
 /// The file of a header and of all that comes after it; sizes and checksums are set here.
 inline std::string checkpoint_bytes(CheckpointHeader header, const std::string& state,
                                     const std::vector<std::vector<double>>& vectors) {
   auto data = state;
   header.state_bytes = std::ssize(state);
   header.vector_count = static_cast<uint32_t>(vectors.size());
-  header.state_checksum = slow_crc32c(data);
+  header.state_checksum = crc32c(std::as_bytes(std::span(data)));
   for (const auto& vector : vectors)
     data.append(reinterpret_cast<const char*>(vector.data()), vector.size() * sizeof(double));
-  header.data_checksum = slow_crc32c(data);
-  header.checksum = slow_crc32c(detail::bytes_before_checksum(header));
+  header.data_checksum = crc32c(std::as_bytes(std::span(data)));
+  header.checksum = crc32c(std::as_bytes(std::span(&header, 1)).first(offsetof(CheckpointHeader, checksum)));
   std::string bytes(sizeof(header), '\0');
   std::memcpy(bytes.data(), &header, sizeof(header));
   return bytes + data;

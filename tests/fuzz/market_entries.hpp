@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <string>
@@ -26,11 +27,8 @@ inline bool is_same(const MatrixEntry& left, const MatrixEntry& right) {
 }
 
 inline bool is_same(const std::vector<MatrixEntry>& left, const std::vector<MatrixEntry>& right) {
-  if (left.size() != right.size()) return false;
-  for (size_t k = 0; k < left.size(); ++k) {
-    if (!is_same(left[k], right[k])) return false;
-  }
-  return true;
+  return std::ranges::equal(left, right,
+                            [](const auto& one, const auto& other) { return is_same(one, other); });
 }
 
 /// The lines of entries in the plainest form that is possible. `is_pattern`: without values.

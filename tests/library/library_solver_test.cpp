@@ -38,29 +38,37 @@ std::unique_ptr<SystemMatrix> line() {
       line_order, test::line_triples(line_order, 0, group().rank() == 0 ? line_order : 0), group());
 }
 
-std::vector<double> right_hand_side(const Solver& solver) {
+std::vector<double> right_hand_side(const Solver& solver, int64_t order = line_order) {
   std::vector<double> b(solver.local_size());
-  for (size_t k = 0; k < b.size(); ++k) b[k] = test::line_times_ramp(line_order, solver.row_of(k));
+  for (size_t k = 0; k < b.size(); ++k) b[k] = test::line_times_ramp(order, solver.row_of(k));
   return b;
 }
 
 /// The condition number is below 17: errors stay below 17 * 1e-12 of the norm, which is below 601^1.5.
-void expect_ramp(const Solver& solver, const std::vector<double>& x) {
+constexpr double ramp_error = 17e-12 * 15000.0;
+
+void expect_ramp(const Solver& solver, const std::vector<double>& x, double most_error = ramp_error) {
   for (size_t k = 0; k < x.size(); ++k)
-    EXPECT_NEAR(x[k], static_cast<double>(solver.row_of(k) + 1), 17e-12 * 15000.0);
+    EXPECT_NEAR(x[k], static_cast<double>(solver.row_of(k) + 1), most_error);
 }
 
-Solution expect_solved(const SolverOptions& options) {
-  Solver solver(line(), group(), options);
-  const auto b = right_hand_side(solver);
+/// Solves for the ramp 1, 2, 3, ..., and compares every element.
+Solution expect_solved(Solver& solver, int64_t order = line_order, double tolerance = 1e-12,
+                       double most_error = ramp_error) {
   std::vector<double> x(solver.local_size());
-  auto solution = solver.solve(b, x, {.relative = 1e-12});
+  auto solution = solver.solve(right_hand_side(solver, order), x, {.relative = tolerance});
   EXPECT_EQ(solution.result.end, SolveEnd::converged);
   const auto times_s = group().gather_one(solver.time_s());
   EXPECT_EQ(std::ranges::count(times_s, times_s.front()), group().size())
       << "the slowest rank's, on all ranks";
+  expect_ramp(solver, x, most_error);
+  return solution;
+}
+
+Solution expect_solved(const SolverOptions& options) {
+  Solver solver(line(), group(), options);
+  auto solution = expect_solved(solver);
   EXPECT_LE(solution.result.true_residual_norm, solution.target_norm);
-  expect_ramp(solver, x);
   return solution;
 }
 
@@ -131,7 +139,13 @@ TEST(LibrarySolver, HistoryAndPhases) {
   EXPECT_TRUE(untimed.phases().empty());
 }
 
-TEST(LibrarySolver, StartsFromAGuessAndTakesAnyRule) {
+/// Stops after three steps.
+class Impatient final : public StepObserver {
+ public:
+  bool after_step(const CgState& state) override { return state.number >= 3; }
+};
+
+TEST(LibrarySolver, StartsFromAGuessTakesAnyRuleAndIsStoppedByObservers) {
   Solver solver(line(), group());
   const auto b = right_hand_side(solver);
   std::vector<double> x(solver.local_size());
@@ -144,22 +158,11 @@ TEST(LibrarySolver, StartsFromAGuessAndTakesAnyRule) {
   EXPECT_EQ(second.result.end, SolveEnd::converged);
   EXPECT_LT(second.history.front(), first.history.front());
   expect_ramp(solver, x);
-}
-
-/// Stops after three steps.
-class Impatient final : public StepObserver {
- public:
-  bool after_step(const CgState& state) override { return state.number >= 3; }
-};
-
-TEST(LibrarySolver, ObserversMayStop) {
-  Solver solver(line(), group());
   Impatient impatient;
   solver.add(impatient);
-  std::vector<double> x(solver.local_size());
-  const auto solution = solver.solve(right_hand_side(solver), x);
-  EXPECT_EQ(solution.result.end, SolveEnd::stopped);
-  EXPECT_EQ(solution.history.size(), 4U);
+  const auto stopped = solver.solve(b, x);
+  EXPECT_EQ(stopped.result.end, SolveEnd::stopped);
+  EXPECT_EQ(stopped.history.size(), 4U);
 }
 
 TEST(LibrarySolver, VectorsGoToTheirOwnersAndBack) {
@@ -226,10 +229,7 @@ TEST(LibrarySolver, OwnOperatorsWithEveryPreconditionerThatNeedsNoEntries) {
     }
     Solver solver(matrix, group(), options);
     EXPECT_EQ(solver.rows(), (comm::IndexRange{.begin = begin, .end = end}));
-    std::vector<double> x(solver.local_size());
-    const auto solution = solver.solve(right_hand_side(solver), x, {.relative = 1e-12});
-    EXPECT_EQ(solution.result.end, SolveEnd::converged);
-    expect_ramp(solver, x);
+    expect_solved(solver);
     const auto multiply = std::ranges::find(solver.phases(), "multiply", &PhaseTime::name);
     EXPECT_NE(multiply, solver.phases().end());
   }
@@ -289,19 +289,12 @@ TEST(LibrarySolver, PiecesOfAnotherLengthAreErrorsOnAllRanks) {
 
 // ---------------------------------------------------------------- a user's own matrix
 
-/// Solves for the ramp 1, 2, 3, ..., and compares every element.
 void expect_line(std::unique_ptr<SystemMatrix> matrix, int64_t order) {
   EXPECT_EQ(matrix->order(), order);
   EXPECT_EQ(matrix->nonzero_count(), 3 * order - 2);
   Solver solver(std::move(matrix), group());
-  std::vector<double> b(solver.local_size());
-  std::vector<double> x(solver.local_size());
-  for (size_t k = 0; k < b.size(); ++k) b[k] = test::line_times_ramp(order, solver.row_of(k));
-  const auto solution = solver.solve(b, x, {.relative = 1e-13});
-  EXPECT_EQ(solution.result.end, SolveEnd::converged);
   // The condition number is below 17, so the error is below 17 * 1e-13 of the largest element, and some rounding.
-  for (size_t k = 0; k < x.size(); ++k)
-    EXPECT_NEAR(x[k], static_cast<double>(solver.row_of(k) + 1), 1e-11 * static_cast<double>(order));
+  expect_solved(solver, order, 1e-13, 1e-11 * static_cast<double>(order));
 }
 
 TEST(OwnMatrix, TriplesFindTheirOwners) {

@@ -6,6 +6,7 @@
 #include <limits>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "cg/base/errors.hpp"
 #include "cg/machine/machine_description.hpp"
@@ -25,44 +26,6 @@ std::string changed(const std::string& from, const std::string& to) {
 
 std::string message_of(const std::string& text) {
   return test::message_of([&] { static_cast<void>(parse_machine(text)); });
-}
-
-TEST(MachineDescriptionTest, ErrorsSayWhatAndWhere) {
-  const auto expect = [](const std::string& text, const std::string& part) {
-    EXPECT_NE(message_of(text).find(part), std::string::npos) << message_of(text);
-  };
-  expect("", "parse error");
-  expect("[]", "an object is needed");
-  expect("{}", "\"schema_version\" must be 1");
-  expect(changed("\"name\": \"cp-pacs\"", "\"nome\": 1"), "\"name\" is missing");
-  expect(changed("start_up_clocks", "start_up"),
-         "\"network.start_up_s\" or \"network.start_up_clocks\" is needed");
-  expect(changed("\"bytes_per_clock\": 2", "\"bytes_per_clock\": 0"),
-         "\"network.bytes_per_clock\" is 0: it must be greater than 0");
-  expect(changed("\"start_up_clocks\": 5500", "\"start_up_clocks\": -1"),
-         "\"network.start_up_clocks\" is -1: it must be at least 0");
-  expect(changed("\"start_up_clocks\": 5500", "\"start_up_clocks\": \"5\""), "is \"5\": it must be a number");
-  expect(changed("whole-block", "all"), "it must be reduce-scatter or whole-block");
-  expect(changed("\"clock_hz\": 150000000,", ""), "\"clock_hz\" is needed for keys in clocks");
-  expect(changed("\"critical_vector_length\": 20", "\"critical_vector_length\": 20.5"),
-         "\"kernels[0].critical_vector_length\" is 20.5: it must be a whole number");
-  expect(changed("\"default_kernel\": \"hand-made\"", "\"default_kernel\": \"x\""),
-         "has no kernel \"x\"; it describes hand-made, compiled");
-  expect(changed("\"sources\": [", "\"sources\": [1,"), "\"sources[0]\" is 1: it must be a text");
-}
-
-/// Predictions with such figures would overflow, or be nothing by nothing.
-TEST(MachineDescriptionTest, FiguresThatOverflowAreBadDataAndNamed) {
-  for (const std::string wrong : {"1e308", "1e31", "1e-31", "1e-320"}) {
-    const auto message = test::error_of(ExitCode::bad_data, [&] {
-      static_cast<void>(parse_machine(changed("\"bytes_per_clock\": 2", "\"bytes_per_s\": " + wrong)));
-    });
-    EXPECT_TRUE(message.starts_with("\"network.bytes_per_s\" is ")) << message;
-  }
-  EXPECT_NE(message_of(changed("\"bytes_per_clock\": 2", "\"bytes_per_clock\": 1e29"))
-                .find("\"network.bytes_per_clock\" cannot be told in seconds"),
-            std::string::npos)
-      << "150e6 clocks per second";
 }
 
 MachineDescription condition_of(int ranks, double start_up_s) {
@@ -87,6 +50,74 @@ MachineDescription condition_of(int ranks, double start_up_s) {
           .calibrated_threads = 1};
 }
 
+TEST(MachineDescriptionTest, ErrorsSayWhatAndWhere) {
+  const auto expect = [](const std::string& text, const std::string& part) {
+    EXPECT_NE(message_of(text).find(part), std::string::npos) << message_of(text);
+  };
+  expect("", "parse error");
+  expect("[]", "an object is needed");
+  expect("{}", "\"schema_version\" must be 1");
+  expect(changed("\"name\": \"cp-pacs\"", "\"nome\": 1"), "\"name\" is missing");
+  expect(changed("start_up_clocks", "start_up"),
+         "\"network.start_up_s\" or \"network.start_up_clocks\" is needed");
+  expect(changed("\"bytes_per_clock\": 2", "\"bytes_per_clock\": 0"),
+         "\"network.bytes_per_clock\" is 0: it must be greater than 0");
+  expect(changed("\"start_up_clocks\": 5500", "\"start_up_clocks\": -1"),
+         "\"network.start_up_clocks\" is -1: it must be at least 0");
+  expect(changed("\"start_up_clocks\": 5500", "\"start_up_clocks\": \"5\""), "is \"5\": it must be a number");
+  expect(changed("whole-block", "all"), "it must be reduce-scatter or whole-block");
+  expect(changed("\"clock_hz\": 150000000,", ""), "\"clock_hz\" is needed for keys in clocks");
+  expect(changed("\"critical_vector_length\": 20", "\"critical_vector_length\": 20.5"),
+         "\"kernels[0].critical_vector_length\" is 20.5: it must be a whole number");
+  expect(changed("\"default_kernel\": \"hand-made\"", "\"default_kernel\": \"x\""),
+         "has no kernel \"x\"; it describes hand-made, compiled");
+  expect(changed("\"sources\": [", "\"sources\": [1,"), "\"sources[0]\" is 1: it must be a text");
+  const auto with = [](const std::string& members) {
+    return changed(R"("vectors")", members + R"(, "vectors")");
+  };
+  expect(with(R"("transports": {})"), "\"transports\" is {}: it must be a list");
+  expect(with(R"("transports": [{"name": "x", "bytes_per_s": 1, "add_seconds_per_element": 0}])"),
+         "\"transports[0].start_up_s\"");
+  const std::string one =
+      R"({"name": "x", "start_up_clocks": 1, "bytes_per_clock": 2, "add_clocks_per_element": 0})";
+  expect(with(R"("transports": [)" + one + "]"), "no error");
+  expect(with(R"("transports": [)" + one + ", " + one + "]"), "a second time");
+  const auto calibrated = [&](const std::string& measured) {
+    return with(
+        R"("calibrated": {"ranks": 2, "threads": 1, "measured": {"attempts": 1, "switches_per_s": 0, "steal_share": 0, )" +
+        measured + "}}");
+  };
+  expect(calibrated(R"("date": "2026-11-22T12:30:00Z", "spread": 0)"), "no error");
+  expect(calibrated(R"("date": "22 November", "spread": 0)"), "a date as 2026-11-22T12:30:00Z is needed");
+  expect(calibrated(R"("date": "2026-11-22T12:30:00Z", "spread": -1)"), "spread\" is -1");
+  auto falling = condition_of(2, 1e-6);
+  std::swap(falling.kernels.front().row_lengths[0], falling.kernels.front().row_lengths[1]);
+  expect(format_machine({.conditions = {falling}}), "row_lengths[1].row_length");
+}
+
+/// Predictions with such figures would overflow, or be nothing by nothing.
+TEST(MachineDescriptionTest, FiguresThatOverflowAreBadDataAndNamed) {
+  for (const std::string wrong : {"1e308", "1e31", "1e-31", "1e-320"}) {
+    const auto message = test::error_of(ExitCode::bad_data, [&] {
+      static_cast<void>(parse_machine(changed("\"bytes_per_clock\": 2", "\"bytes_per_s\": " + wrong)));
+    });
+    EXPECT_TRUE(message.starts_with("\"network.bytes_per_s\" is ")) << message;
+  }
+  EXPECT_NE(message_of(changed("\"bytes_per_clock\": 2", "\"bytes_per_clock\": 1e29"))
+                .find("\"network.bytes_per_clock\" cannot be told in seconds"),
+            std::string::npos)
+      << "150e6 clocks per second";
+}
+
+MeasurementRecord measured_at(const std::string& date, const std::string& disturbance = {}) {
+  return {.date = date,
+          .attempts = 2,
+          .switches_per_s = 3.5,
+          .steal_share = 0.01,
+          .spread = 0.04,
+          .disturbance = disturbance};
+}
+
 TEST(MachineDescriptionTest, WhatIsWrittenIsRead) {
   constexpr double none = std::numeric_limits<double>::infinity();
   auto whole = condition_of(4, 5e-6);
@@ -96,6 +127,7 @@ TEST(MachineDescriptionTest, WhatIsWrittenIsRead) {
                 .link_bytes_per_s = 1e10,
                 .network = NetworkCost{.start_up_s = 4e-7, .bytes_per_s = 5e9, .add_s_per_element = 6e-10}};
   whole.outside_s_per_nonzero = 7e-9;
+  whole.measured = measured_at("2026-11-22T12:30:00Z", "busy");
   whole.transports = {
       {.name = "shared", .network = {.start_up_s = 5e-7, .bytes_per_s = none, .add_s_per_element = 1e-10}}};
   Machine machine;
@@ -114,6 +146,9 @@ TEST(MachineDescriptionTest, WhatIsWrittenIsRead) {
   EXPECT_DOUBLE_EQ(found.kernel("sell").shapes.front().update_s_per_element, 3e-10);
   EXPECT_DOUBLE_EQ(found.node.network.value_or(NetworkCost()).start_up_s, 4e-7);
   EXPECT_DOUBLE_EQ(found.outside_s_per_nonzero, 7e-9);
+  EXPECT_EQ(found.measured.disturbance, "busy");
+  EXPECT_DOUBLE_EQ(found.measured.spread, 0.04);
+  EXPECT_EQ(read.for_ranks(2).measured.date, "") << "a file of an earlier program";
   EXPECT_EQ(found.transports.front().network.bytes_per_s, none);
   const auto measured = find_machine("cp-pacs-measured").conditions.front();
   EXPECT_DOUBLE_EQ(measured.network.software_step_s, 3200 / 150e6);
@@ -156,27 +191,14 @@ TEST(MachineDescriptionTest, EachTransportMayHaveItsNetwork) {
   EXPECT_DOUBLE_EQ(condition.through("two-sided").network.start_up_s, 1e-6);
 }
 
-TEST(MachineDescriptionTest, TransportsAreChecked) {
-  const auto with = [](const std::string& transports) {
-    return message_of(changed(R"("vectors")", R"("transports": )" + transports + R"(, "vectors")"));
-  };
-  EXPECT_EQ(with(R"([{"name": "x", "start_up_clocks": 1, "bytes_per_clock": 2,
-                      "add_clocks_per_element": 0}])"),
-            "no error");
-  EXPECT_NE(with("{}").find("\"transports\" is {}: it must be a list"), std::string::npos);
-  EXPECT_NE(with(R"([{"name": "x", "bytes_per_s": 1, "add_seconds_per_element": 0}])")
-                .find("\"transports[0].start_up_s\""),
-            std::string::npos);
-  const std::string one = R"({"name": "x", "start_up_s": 1, "bytes_per_s": 1, "add_seconds_per_element": 0})";
-  EXPECT_NE(with("[" + one + ", " + one + "]").find("a second time"), std::string::npos);
-}
-
-TEST(MachineDescriptionTest, RowLengthsMustGrow) {
-  Machine machine;
-  auto condition = condition_of(2, 1e-6);
-  std::swap(condition.kernels.front().row_lengths[0], condition.kernels.front().row_lengths[1]);
-  machine.put(condition);
-  EXPECT_NE(message_of(format_machine(machine)).find("row_lengths[1].row_length"), std::string::npos);
+TEST(RemarkTest, IsMadeOnOldAndPoorMeasurements) {
+  const std::string now = "2026-11-22T12:30:00Z";
+  EXPECT_EQ(remark_on(measured_at("2026-11-22T12:00:00Z"), now), "");
+  EXPECT_EQ(remark_on(measured_at("2026-05-27T12:30:00Z"), now), "") << "179 days";
+  EXPECT_EQ(remark_on(measured_at("2026-05-22T12:30:00Z"), now), "measured 2026-05-22, 184 days ago");
+  EXPECT_EQ(remark_on(measured_at(now, "busy"), now), "measured 2026-11-22, disturbed: busy");
+  EXPECT_EQ(remark_on({}, now), "") << "nothing is known of it";
+  EXPECT_EQ(remark_on(measured_at(date_now()), date_now()), "");
 }
 
 // ---------------------------------------------------------------- descriptions that a calibration beside other load once saved, and one of a quiet machine
@@ -197,63 +219,53 @@ MachineDescription quiet_machine() {
   return machine;
 }
 
-template <typename Change>
-std::string fault_after(const Change& change) {
-  auto machine = quiet_machine();
-  change(machine);
-  return why_unphysical(machine);
-}
-
-TEST(PhysicalBoundsTest, AQuietMachineIsWithin) { EXPECT_EQ(why_unphysical(quiet_machine()), ""); }
-
 TEST(PhysicalBoundsTest, FitsThatHitTheirBoundAreNamed) {
-  const auto expect = [](const std::string& fault, const char* words) {
-    EXPECT_NE(fault.find(words), std::string::npos) << fault;
+  struct Case {
+    std::string words;  ///< of the fault; empty: within the bounds
+    void (*change)(MachineDescription& machine);
   };
-  expect(fault_after([](auto& machine) { machine.network.bytes_per_s = 1e12; }), "two-sided: the rate");
-  expect(fault_after([](auto& machine) { machine.network.add_s_per_element = 0.0; }), "an addition");
-  expect(fault_after([](auto& machine) { machine.network.start_up_s = 0.0; }), "start-up");
-  expect(fault_after(
-             [](auto& machine) { machine.network.start_up_s = std::numeric_limits<double>::quiet_NaN(); }),
-         "start-up");
-  expect(fault_after([](auto& machine) { machine.transports.front().network.bytes_per_s = 1e12; }),
-         "put: the rate");
-  expect(fault_after([](auto& machine) { machine.vectors.dot_s_per_element = 0.0; }), "dot product");
-  expect(fault_after([](auto& machine) { machine.vectors.update_s_per_element = -1e-9; }), "vector update");
-  expect(fault_after([](auto& machine) { machine.kernels.front().shapes.front().seconds_per_nonzero = 0.0; }),
-         "sell: the time per nonzero");
-  expect(fault_after(
-             [](auto& machine) { machine.kernels.front().row_lengths.front().seconds_per_nonzero = 1.0; }),
-         "on rows of 16");
-}
-
-TEST(PhysicalBoundsTest, ATransportThatReadsInPlaceHasNoBytesToMove) {
-  EXPECT_EQ(fault_after([](auto& machine) {
-              machine.transports = {
-                  {.name = "shared",
-                   .network = {.start_up_s = 1e-6, .bytes_per_s = 1e12, .add_s_per_element = 2e-10}}};
-            }),
-            "");
-}
-
-TEST(PhysicalBoundsTest, RanksWithCoresOfTheirOwnDoNotWaitLongerThanTheyMultiply) {
+  const std::vector<Case> cases{
+      {"", [](auto& /*quiet*/) {}},
+      {"two-sided: the rate", [](auto& machine) { machine.network.bytes_per_s = 1e12; }},
+      {"an addition", [](auto& machine) { machine.network.add_s_per_element = 0.0; }},
+      {"start-up", [](auto& machine) { machine.network.start_up_s = 0.0; }},
+      {"start-up",
+       [](auto& machine) { machine.network.start_up_s = std::numeric_limits<double>::quiet_NaN(); }},
+      {"put: the rate", [](auto& machine) { machine.transports.front().network.bytes_per_s = 1e12; }},
+      // It reads in place: there are no bytes to move.
+      {"",
+       [](auto& machine) {
+         machine.transports = {
+             {.name = "shared",
+              .network = {.start_up_s = 1e-6, .bytes_per_s = 1e12, .add_s_per_element = 2e-10}}};
+       }},
+      {"dot product", [](auto& machine) { machine.vectors.dot_s_per_element = 0.0; }},
+      {"vector update", [](auto& machine) { machine.vectors.update_s_per_element = -1e-9; }},
+      {"dot product",
+       [](auto& machine) { machine.vectors.dot_s_per_element = PhysicalBounds::least_element_s / 4.0; }},
+      // Threads divide the times.
+      {"",
+       [](auto& machine) {
+         machine.calibrated_threads = 8;
+         machine.vectors.dot_s_per_element = PhysicalBounds::least_element_s / 4.0;
+       }},
+      {"sell: the time per nonzero",
+       [](auto& machine) { machine.kernels.front().shapes.front().seconds_per_nonzero = 0.0; }},
+      {"on rows of 16",
+       [](auto& machine) { machine.kernels.front().row_lengths.front().seconds_per_nonzero = 1.0; }},
+      {"sell: waiting for other ranks",
+       [](auto& machine) { machine.kernels.front().shapes.front().waiting_share = 1.185; }},
+      {"", [](auto& machine) { machine.kernels.front().shapes.front().waiting_share = 0.9; }}};
+  for (const auto& [words, change] : cases) {
+    auto machine = quiet_machine();
+    change(machine);
+    const auto fault = why_unphysical(machine);
+    EXPECT_EQ(fault.empty(), words.empty()) << fault;
+    EXPECT_NE(fault.find(words), std::string::npos) << fault;
+  }
   auto machine = quiet_machine();
   machine.kernels.front().shapes.front().waiting_share = 1.185;
-  EXPECT_NE(why_unphysical(machine).find("sell: waiting for other ranks"), std::string::npos);
   EXPECT_EQ(why_unphysical(machine, true), "") << "ranks that share cores wait for each other's work";
-  machine.kernels.front().shapes.front().waiting_share = 0.9;
-  EXPECT_EQ(why_unphysical(machine), "");
-}
-
-TEST(PhysicalBoundsTest, ThreadsDivideTheTimes) {
-  const auto with_threads = [](int thread_count) {
-    return fault_after([&](auto& machine) {
-      machine.calibrated_threads = thread_count;
-      machine.vectors.dot_s_per_element = PhysicalBounds::least_element_s / 4.0;
-    });
-  };
-  EXPECT_NE(with_threads(1), "");
-  EXPECT_EQ(with_threads(8), "");
 }
 
 }  // namespace

@@ -34,6 +34,7 @@ TEST(NoiseMonitorTest, DifferencesCountAndOnlyThoseOfTheRegion) {
   write_load(tree, 100'000'000, 50'000'000, 900'000'000);  // far beyond whatever the region takes
   monitor.end();
   const auto loud = monitor.result();
+  for (const auto& other : group.gather_all(loud.reason())) EXPECT_EQ(other, loud.reason());
   EXPECT_TRUE(loud.is_disturbed());
   for (const std::string part : {"waited", "hypervisor", "other processes"})
     EXPECT_NE(loud.reason().find(part), std::string::npos) << part << " is not in " << loud.reason();
@@ -46,30 +47,6 @@ TEST(NoiseMonitorTest, DifferencesCountAndOnlyThoseOfTheRegion) {
   EXPECT_EQ(still.delay_share, 0.0);
   EXPECT_EQ(still.steal_share, 0.0);
   EXPECT_EQ(still.other_share, 0.0);
-}
-
-TEST(NoiseMonitorTest, ARegionInWhichNoOtherLoadCouldShowIsNotCalledQuiet) {
-  comm::RankGroup group(test::group().handle());
-  auto environment = inspect_environment(group, 1);
-  environment.oversubscribed = false;
-  std::vector<RankQuiet> ranks(environment.ranks.size());
-  for (auto& rank : ranks)
-    rank = {.region_s = 5e-4, .most_delay_s = 0.0, .loop_before_s = 1e-4, .loop_after_s = 1e-4, .node = {}};
-  ranks.front().node = {.is_read = true, .processor_count = 2};
-  EXPECT_EQ(judge_quiet(ranks, environment).text(), "unknown: 0.5 ms are too short to tell");
-  for (auto& rank : ranks) rank.region_s = 5.0;
-  EXPECT_EQ(judge_quiet(ranks, environment).text(), "yes: machine otherwise idle");
-}
-
-TEST(NoiseMonitorTest, EveryRankGetsTheSame) {
-  comm::RankGroup group(test::group().handle());
-  const auto environment = inspect_environment(group, 1);
-  NoiseMonitor monitor(group, environment);
-  monitor.begin();
-  group.barrier();
-  monitor.end();
-  const auto reason = monitor.result().reason();
-  for (const auto& other : group.gather_all(reason)) EXPECT_EQ(other, reason);
 }
 
 // ---------------------------------------------------------------- the criteria for a disturbed region, on made-up figures: no verdict depends on the machine that runs this
@@ -145,6 +122,14 @@ TEST(DisturbanceTest, EachIsNamedBeyondItsBound) {
     EXPECT_EQ(quiet.disturbances.size(), cases[k].words.empty() ? 0U : 1U) << k << ": " << quiet.reason();
     EXPECT_NE(quiet.reason().find(cases[k].words), std::string::npos) << k << ": " << quiet.reason();
   }
+}
+
+TEST(DisturbanceTest, ARegionInWhichNoOtherLoadCouldShowIsNotCalledQuiet) {
+  Region region({1});
+  EXPECT_EQ(region.judged().text(), "yes: machine otherwise idle");
+  region.ranks[0].region_s = 5e-4;
+  region.ranks[0].node.busy_s = 0.0;
+  EXPECT_EQ(region.judged().text(), "unknown: 0.5 ms are too short to tell");
 }
 
 TEST(DisturbanceTest, SwitchesAreCountedPerSecondOfComputing) {

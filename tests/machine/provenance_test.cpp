@@ -37,16 +37,13 @@ const std::vector<std::string> all_variables{"UCX_TLS=tcp",
                                              "MPIR_CVAR_CH4=x=y",
                                              "OPENBLAS_NUM_THREADS"};
 
-TEST(ProvenanceTest, VariablesOfTheLibrariesWithoutHosts) {
+TEST(ProvenanceTest, VariablesOfTheLibrariesAndHostsWhereAskedFor) {
   const std::vector<Variable> expected{{"MPIR_CVAR_CH4", "x=y"},
                                        {"OMP_WAIT_POLICY", "passive"},
                                        {"OPENBLAS_NUM_THREADS", ""},
                                        {"PAPI_EVENTS", ""},
                                        {"UCX_TLS", "tcp"}};
   EXPECT_EQ(relevant_variables(all_variables, two_hosts(), false), expected);
-}
-
-TEST(ProvenanceTest, HostsWhereTheyAreAskedFor) {
   const auto variables = relevant_variables(all_variables, two_hosts(), true);
   EXPECT_EQ(variables.front(), Variable("FI_NAME", "vm"));
   EXPECT_EQ(variables.at(1), Variable("MPICH_INTERFACE_HOSTNAME", "vm"));

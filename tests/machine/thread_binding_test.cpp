@@ -1,11 +1,10 @@
-// The assignment of threads to cores, for topologies given as data.
+// The assignment of threads to cores, for topologies given as data; the topology of this machine.
 
 #include "cg/machine/thread_binding.hpp"
 
 #include <gtest/gtest.h>
 
 #include <numeric>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -46,6 +45,10 @@ TEST(AssignCoresTest, EachThreadGetsItsCore) {
   const std::vector<Case> cases{
       {"neighbours", cores_of(4, 1), {four}, {{{0}, {1}}}},
       {"the same mask is shared evenly", cores_of(8, 1), {eight, eight}, {{{0}, {1}}, {{4}, {5}}}},
+      {"cores that are no multiple",
+       cores_of(7, 1),
+       std::vector(3, first_processors(7)),
+       {{{0}, {1}}, {{2}, {3}}, {{4}, {5}}}},
       {"all processors of a core", cores_of(4, 2), {eight, eight}, {{{0, 4}, {1, 5}}, {{2, 6}, {3, 7}}}},
       // Cores of machines whose processors alternate between two sockets.
       {"in the topology's order", {{0}, {2}, {1}, {3}}, {four, four}, {{{0}, {2}}, {{1}, {3}}}},
@@ -66,28 +69,6 @@ TEST(AssignCoresTest, EachThreadGetsItsCore) {
     const auto assignment = assign_cores(cores, masks, thread_count);
     EXPECT_EQ(assignment.why_not, "") << name;
     EXPECT_EQ(assignment.ranks, ranks) << name;
-  }
-}
-
-TEST(AssignCoresTest, NoTwoThreadsShareAProcessor) {
-  for (int core_count = 1; core_count <= 12; ++core_count) {
-    for (int rank_count = 1; rank_count <= core_count; ++rank_count) {
-      for (int thread_count = 2; rank_count * thread_count <= core_count; ++thread_count) {
-        const std::vector<ProcessorSet> masks(static_cast<size_t>(rank_count),
-                                              first_processors(2 * core_count));
-        const auto assignment = assign_cores(cores_of(core_count, 2), masks, thread_count);
-        EXPECT_EQ(assignment.why_not, "");
-        ASSERT_EQ(assignment.ranks.size(), masks.size());
-        std::set<int> taken;
-        for (const auto& threads : assignment.ranks) {
-          ASSERT_EQ(threads.size(), static_cast<size_t>(thread_count));
-          for (const auto& processors : threads) {
-            EXPECT_EQ(processors.size(), 2U);
-            for (const int processor : processors) EXPECT_TRUE(taken.insert(processor).second) << processor;
-          }
-        }
-      }
-    }
   }
 }
 
@@ -120,6 +101,39 @@ TEST(ShareCoresTest, NothingWhereTheSystemMustPlaceThem) {
   EXPECT_EQ(why_not(2, {{0}, {0}, {0}, {1}, {1}, {1}}), "one thread per rank");
   EXPECT_EQ(why_not(3, {two, two, two, two, {1, 2}}),
             "the launcher lets ranks run on overlapping, but different processors");
+}
+
+// ---------------------------------------------------------------- sets of processors and their texts, and the cores and caches of this machine
+
+TEST(ProcessorSetTest, ReadsAndWritesTheListsOfLinux) {
+  EXPECT_EQ(processors_from("0-3,8"), (ProcessorSet{0, 1, 2, 3, 8}));
+  EXPECT_EQ(processors_from("8,2-3,3"), (ProcessorSet{2, 3, 8}));
+  EXPECT_EQ(processors_from(""), ProcessorSet{});
+  EXPECT_EQ(list_of({0, 1, 2, 3, 8}), "0-3,8");
+  EXPECT_EQ(list_of({5, 7, 8}), "5,7-8");
+  EXPECT_EQ(list_of({}), "");
+}
+
+TEST(ProcessorSetTest, CommonAndAll) {
+  EXPECT_EQ(common_processors({0, 1, 4}, {1, 4, 5}), (ProcessorSet{1, 4}));
+  EXPECT_EQ(all_processors({0, 4}, {1, 4, 5}), (ProcessorSet{0, 1, 4, 5}));
+}
+
+TEST(TopologyTest, CoresAreNotEmptyAndShareNoProcessor) {
+  const auto topology = machine_topology();
+  EXPECT_FALSE(topology.processor.empty());
+  ASSERT_FALSE(topology.cores.empty());
+  ProcessorSet all;
+  for (const auto& core : topology.cores) {
+    EXPECT_FALSE(core.empty());
+    EXPECT_TRUE(common_processors(all, core).empty());
+    all = all_processors(all, core);
+  }
+  for (const auto& cache : topology.caches) {
+    EXPECT_GE(cache.level, 1);
+    EXPECT_GT(cache.byte_count, 0);
+    EXPECT_LE(cache.shared_by_cores, static_cast<int>(topology.cores.size()));
+  }
 }
 
 }  // namespace

@@ -158,24 +158,20 @@ bool TaskQueue::may_begin(const Task& task) const {
   return std::ranges::count(is_free_, true) >= task.rank_count;
 }
 
-/// Those of the node with the fewest that suffice; else of the nodes with the most.
+/// Those of the node with the fewest that suffice; else of all.
 std::vector<int> TaskQueue::free_workers(int count) const {
+  std::vector<int> all;
   std::map<int, std::vector<int>> by_node;
   for (size_t worker = 0; worker < nodes_.size(); ++worker) {
-    if (is_free_[worker]) by_node[nodes_[worker]].push_back(static_cast<int>(worker));
+    if (!is_free_[worker]) continue;
+    all.push_back(static_cast<int>(worker));
+    by_node[nodes_[worker]].push_back(static_cast<int>(worker));
   }
-  std::vector<std::vector<int>> nodes;
-  for (const auto& [node, workers] : by_node) nodes.push_back(workers);
-  std::ranges::stable_sort(nodes, {}, &std::vector<int>::size);
-  for (const auto& workers : nodes) {
-    if (std::ssize(workers) >= count) return neighbours_among(workers, count);
+  const auto* chosen = &all;
+  for (const auto& [node, workers] : by_node) {
+    if (std::ssize(workers) >= count && workers.size() < chosen->size()) chosen = &workers;
   }
-  std::vector<int> chosen;
-  for (auto node = nodes.rbegin(); node != nodes.rend(); ++node)
-    chosen.insert(chosen.end(), node->begin(), node->end());
-  chosen.resize(static_cast<size_t>(count));
-  std::ranges::sort(chosen);
-  return chosen;
+  return neighbours_among(*chosen, count);
 }
 
 }  // namespace cg2d

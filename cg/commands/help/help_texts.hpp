@@ -11,7 +11,6 @@
 
 namespace CLI {
 class App;
-class Option;
 }  // namespace CLI
 
 namespace cg2d {
@@ -22,24 +21,6 @@ std::string one_of(const std::vector<std::string>& names);
 /// The names of such a kind; none where a value need not be one of them.
 std::vector<std::string> names_among(const std::string& value);
 
-/// An option of a parser as help and completion show it: one description, read from the parser itself.
-struct DescribedOption {
-  std::vector<std::string> names{};  ///< "-o", "--solution"; "FILE" for an argument without a name
-  std::string placeholder{};         ///< of the value: "N", "text|json|csv"; empty for a flag, or an argument
-  std::string words{};               ///< values that may be typed as they stand, with blanks between
-  std::string description{};
-  std::string details{};  ///< after that: values, and default or "required"; none for a flag
-  std::string group{};
-  bool is_positional = false;
-};
-
-/// All options of a parser that its help shows, arguments without a name first.
-std::vector<DescribedOption> described_options(const CLI::App& parser);
-/// The names with two dashes that the help shows, without these.
-std::vector<std::string> long_names(const CLI::App& parser);
-
-/// The names of the commands of a program.
-std::vector<std::string> command_names(const CLI::App& program);
 /// The parser of the command of that name; nullptr: there is none.
 const CLI::App* find_command(const CLI::App& program, std::string_view name);
 
