@@ -5,8 +5,8 @@
 #include "cg/run/check/check.hpp"
 #include "cg/stencil/stencil_method.hpp"
 #include "cg/stencil/stencil_run.hpp"
+#include "cg/studies/model_command.hpp"
 #include "cg/studies/pingpong.hpp"
-#include "cg/studies/tune_command.hpp"
 
 namespace cg2d {
 namespace {
