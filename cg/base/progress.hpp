@@ -21,7 +21,7 @@ std::string format_duration(double seconds);
 /// A part of a task.
 struct Work {
   std::string key;      ///< works with the same key take the same time
-  std::string kind;     ///< the times of works of one kind grow with their amounts
+  std::string kind{};   ///< the times of works of one kind grow with their amounts
   double amount = 1.0;  ///< in any unit, the same for all works of a task; > 0
 };
 

@@ -15,7 +15,6 @@
 #include "cg/stencil/stencil_run.hpp"
 #include "cg/studies/model_command.hpp"
 #include "cg/studies/pingpong.hpp"
-#include "cg/studies/tune_command.hpp"
 
 namespace cg2d {
 namespace {

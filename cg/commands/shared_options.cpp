@@ -149,12 +149,6 @@ void add_event_options(Subcommand& command, CounterOptions& counters, bool& meas
               measures_limits);
 }
 
-void add_trace_steps_option(Subcommand& command, int& step_count, const std::string& trace) {
-  command.add("--trace-steps N", "CG steps in the trace, from the first one on", step_count,
-              {.most = TraceOptions::most_steps});
-  command.require_with("--trace-steps", trace);
-}
-
 namespace {
 
 /// Without a default that it stands for: that of the table.
@@ -357,7 +351,9 @@ void add_feature_options(Subcommand& command, SessionOptions& session, WorkKind 
               "write a time line of every phase to FILE (Chrome-trace JSON); -: to standard output, instead "
               "of the report",
               session.trace.path, {.file = FileUse::writes});
-  add_trace_steps_option(command, session.trace.step_count, "--trace");
+  command.add("--trace-steps N", "CG steps in the trace, from the first one on", session.trace.step_count,
+              {.most = TraceOptions::most_steps});
+  command.require_with("--trace-steps", "--trace");
 }
 
 }  // namespace

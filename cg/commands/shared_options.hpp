@@ -55,10 +55,9 @@ void add_result_options(Subcommand& command, std::string& format, const std::vec
 /// --progress and --quiet.
 void add_progress_options(Subcommand& command, ProgressMode& mode);
 
-/// --papi, --papi-multiplex and --roofline; --trace-steps, which goes only with the option `trace`.
+/// --papi, --papi-multiplex and --roofline.
 void add_event_options(Subcommand& command, CounterOptions& counters, bool& measures_limits,
                        const std::string& standing);
-void add_trace_steps_option(Subcommand& command, int& step_count, const std::string& trace);
 
 /// The option of one axis for one value. help, standing: instead of the table's text and default.
 void add_axis_option(Subcommand& command, std::string_view axis, Configuration& configuration,

@@ -94,8 +94,8 @@ GridPair compared_grids_from(const std::vector<std::string>& texts) {
 
 /// Options that a system of this kind does not have.
 void refuse_what_the_system_lacks(const SystemOptions& system, const Subcommand& given) {
-  given.refuse({"--papi", "--roofline", "--trace-best"},
-               "a sweep of a system times only; cg2d solve counts, measures and traces one configuration");
+  given.refuse({"--papi", "--roofline"},
+               "a sweep of a system times only; cg2d solve counts and measures one configuration");
   const auto* const row = system.operator_text.empty() ? nullptr : find_matrix_free(system.operator_text);
   const bool cuts_domain = row != nullptr && !row->uses_grid;
   const bool has_matrix = system.operator_text.empty() || system.assembles;
@@ -190,12 +190,8 @@ void declare_sweep(Subcommand& command) {
               fmt::format("repetitions of a run that was disturbed by other work on the machine, {} at most",
                           most_sweep_retries),
               sweep.most_retries, {.is_from_zero = true, .most = most_sweep_retries});
-  command.begin_group("Counters and traces, in runs of their own");
+  command.begin_group("Counters and limits, in runs of their own");
   add_event_options(command, sweep.extras.counters, sweep.extras.measures_limits, "none");
-  command.add("--trace-best",
-              "write a time line of the best grid beside the file of --output, as NAME.trace.json",
-              sweep.extras.traces_best);
-  add_trace_steps_option(command, sweep.extras.trace.step_count, "--trace-best");
   command.begin_group("Output");
   command.add("--output FILE",
               "file that gets a line per run; a sweep goes on where it ends; with --show that of the tables",

@@ -235,9 +235,7 @@ std::vector<FileOption> all_files(const Subcommand& command) {
   const auto file_of = [&](std::string_view option) {
     return std::ranges::find(files, option, &FileOption::option);
   };
-  if (const auto output = file_of("--output"); command.has("--trace-best")) {
-    files.push_back({"--trace-best", trace_file_of(output->path)});
-  } else if (command.has("--show") && command.has("--output")) {
+  if (const auto output = file_of("--output"); command.has("--show") && command.has("--output")) {
     output->use = FileUse::writes;  // of tables: nothing is measured and added to a file
   } else if (command.has("--show")) {
     files.erase(output);

@@ -503,7 +503,6 @@ void describe(Members& m, SweptRun& run) {
       });
   m.if_given("purpose", run.purpose, run.purpose != RunPurpose::time,
              meaning("Only of runs made after all timed ones, and not compared with them."));
-  m.if_given("trace_file", run.trace_file, run.purpose == RunPurpose::trace, meaning("With purpose trace."));
 }
 
 }  // namespace cg2d

@@ -59,7 +59,7 @@ ConfiguredProblem asked_of(const RunReport& report) {
   return asked;
 }
 
-constexpr std::array<std::string_view, 4> purpose_options{"", "--papi", "--roofline", "--trace-best"};
+constexpr std::array<std::string_view, 3> purpose_options{"", "--papi", "--roofline"};
 
 /// The option that made the run slower than it would be, or its time that of a part; empty for none.
 template <typename Document>
@@ -210,8 +210,7 @@ std::string maker_of(const Environment& environment, std::string_view program_ve
 std::span<const NamedValue<RunPurpose>> words_of(RunPurpose /*purpose*/) {
   static constexpr std::array words{NamedValue<RunPurpose>{"time", RunPurpose::time},
                                     NamedValue<RunPurpose>{"counters", RunPurpose::counters},
-                                    NamedValue<RunPurpose>{"limits", RunPurpose::limits},
-                                    NamedValue<RunPurpose>{"trace", RunPurpose::trace}};
+                                    NamedValue<RunPurpose>{"limits", RunPurpose::limits}};
   return words;
 }
 

@@ -46,7 +46,7 @@ struct Environment;
 struct SystemOptions;
 
 /// The purpose of a run in a sweep. All but the first are made beside timed runs; their times never count.
-enum class RunPurpose { time, counters, limits, trace };
+enum class RunPurpose { time, counters, limits };
 std::span<const NamedValue<RunPurpose>> words_of(RunPurpose purpose);
 
 /// Work and waiting of the repetition that a run reports.
@@ -76,7 +76,6 @@ struct SweptRun {
   int sitting = 1;          ///< the call of its command on that session's file that made it
   RunPurpose purpose = RunPurpose::time;
   bool is_arrangement_open = false;  ///< what `asked` has was chosen by the run
-  std::string trace_file{};          ///< trace of a run whose purpose is one
 };
 void describe(Members& m, SweptRun& run);
 

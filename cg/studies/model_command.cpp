@@ -11,7 +11,6 @@
 #include "cg/solver/communicator_setup.hpp"
 #include "cg/timing/cycle_counter.hpp"
 #include "cg/tuning/trial.hpp"
-#include "cg/tuning/tune_measure.hpp"
 #include "comm/speed_shares.hpp"
 
 namespace cg2d {
@@ -214,7 +213,6 @@ std::string text_of(const Machine& machine, const std::vector<ProblemModel>& mod
   Table table;
   for (const auto& model : models) {
     for (const auto& row : model.rank_counts) {
-      const double clock_hz = machine.for_ranks(row.rank_count).clock_hz;
       for (const auto& one : row.grids) {
         table.line().word("class", model.problem.class_name).number("ranks", "{}", row.rank_count);
         table.word("grid", one.configuration.grid.name()).word("kernel", one.configuration.kernel);
@@ -223,12 +221,6 @@ std::string text_of(const Machine& machine, const std::vector<ProblemModel>& mod
         if (one.outside_s > 0.0) table.number("outside", "{:.6g}", one.outside_s);
         table.number("seconds", "{:.6g}", one.total_s());
         if (options.is_uneven()) table.number("of the speeds", percent_text(one.reached_share, 1));
-        if (clock_hz > 0.0) {
-          double product_s = 0.0;
-          for (const auto phase : product_phases) product_s += one.phase_s(phase);
-          table.number("clocks per product", "{:.0f}",
-                       product_s * clock_hz / (model.problem.niter * OuterStepCalls::products));
-        }
         if (&one == &row.best()) table.number("efficiency", percent_text(row.efficiency, 1)).word("", "best");
       }
       table.gap();
@@ -333,6 +325,17 @@ ExitCode calibrate_machine(const ModelOptions& options, comm::RankGroup& group) 
   const CalibrationConfig config{
       .sources = sources, .configuration = configuration, .environment = environment, .profile = profile};
   MachineDescription machine;
+  const auto measure = [&] {
+    machine = calibrate(group, config, progress);
+    return why_unphysical(machine, environment.oversubscribed);
+  };
+  const auto refusal =
+      measure_with_retries(group, {.name = "--calibrate",
+                                   .environment = environment,
+                                   .keeps_disturbed = options.keeps_disturbed,
+                                   .say = [&](const std::string& line) { progress.say(line); },
+                                   .record = machine.measured,
+                                   .measure = measure});
   std::string kept;
   const auto show = [&] {
     write_output(output.get(), group, [&] {
@@ -342,16 +345,8 @@ ExitCode calibrate_machine(const ModelOptions& options, comm::RankGroup& group) 
                          kept);
     });
   };
-  measure_or_refuse(group,
-                    {.name = "--calibrate",
-                     .environment = environment,
-                     .keeps_disturbed = options.keeps_disturbed,
-                     .say = [&](const std::string& line) { progress.say(line); },
-                     .record = machine.measured,
-                     .measure = [&] { machine = calibrate(group, config, progress); },
-                     .why_unphysical = [&] { return why_unphysical(machine, environment.oversubscribed); },
-                     .show = show});
   const auto keep = [&] {
+    if (!refusal.empty()) throw RunError(ExitCode::try_again, "--calibrate: {}", refusal);
     agree_on(group, [&] {
       if (group.rank() != 0) return;
       machine_file.change(file, [&](Machine& known) { known.put(machine); });
@@ -394,22 +389,20 @@ ExitCode model(const ModelOptions& options, comm::RankGroup& group) {
 }
 
 ComparisonErrors ComparedTable::errors() const {
-  std::vector<double> signed_errors;
-  std::vector<double> magnitudes;
   ComparisonErrors errors;
+  std::vector<double> all;
   for (const auto& row : rows) {
     for (const auto& cell : row.cells) {
-      const double error = cell.error();
-      signed_errors.push_back(error);
-      magnitudes.push_back(std::abs(error));
-      if (std::abs(error) < std::abs(errors.worst)) continue;
-      errors.worst = error;
+      all.push_back(cell.error());
+      if (std::abs(all.back()) < std::abs(errors.worst)) continue;
+      errors.worst = all.back();
       errors.worst_row = row.name;
       errors.worst_column = cell.column;
     }
   }
-  errors.median = middle_of(std::move(signed_errors));
-  errors.median_magnitude = middle_of(std::move(magnitudes));
+  errors.median = middle_of(all);
+  for (double& error : all) error = std::abs(error);
+  errors.median_magnitude = middle_of(std::move(all));
   return errors;
 }
 

@@ -23,21 +23,13 @@ std::string way_of(const ConfiguredProblem& one) {
   return row != nullptr && row->reads_in_place ? "shared-memory ranks" : "ranks only";
 }
 
-/// "2 x 1": ranks x threads of each.
-std::string shape_of(const ConfiguredProblem& one) {
-  return fmt::format("{} x {}", rank_count_of(one), one.configuration.thread_count);
-}
-
-bool has_unusual_cut(const ConfiguredProblem& one) {
-  const auto cut = cut_of(one);
-  return !cut.empty() && cut != one.usual_cut();
-}
-
-/// Its label among those on as many cores.
+/// Its label among those on as many cores: "ranks x threads, shared, 2 x 2, cut speed".
 std::string choices_of(const ConfiguredProblem& one) {
-  return fmt::format("{}{}{}{}, {}{}", form_of(one), one.is_system() ? ", " : "", way_of(one),
-                     rank_count_of(one) > 1 ? ", " + one.configuration.transport : "", shape_of(one),
-                     has_unusual_cut(one) ? ", cut " + cut_of(one) : "");
+  const auto cut = cut_of(one);
+  return fmt::format("{}{}{}{}, {} x {}{}", form_of(one), one.is_system() ? ", " : "", way_of(one),
+                     rank_count_of(one) > 1 ? ", " + one.configuration.transport : "", rank_count_of(one),
+                     one.configuration.thread_count,
+                     cut.empty() || cut == one.usual_cut() ? "" : ", cut " + cut);
 }
 
 Problem problem_on(const ScalingStudy& study, int core_count) {
@@ -68,12 +60,8 @@ void add_line(const ScalingStudy& study, const ScalingRow& row, Table& table) {
   const auto& asked = row.asked;
   const auto run = row.median_run();
   const auto& system = study.options.system;
-  table.line().number("cores", "{}", core_count_of(asked)).word("configuration", way_of(asked));
-  if (system) table.word("form", form_of(asked));
-  table.word("transport", rank_count_of(asked) > 1 ? asked.configuration.transport : "");
-  table.number("r x t", shape_of(asked));
-  if (std::ranges::any_of(study.cases, has_unusual_cut)) table.word("cut", cut_of(asked));
-  table.word(system ? "arrangement" : "grid", run.arrangement).word("kernel", run.kernel_used);
+  table.line().number("cores", "{}", core_count_of(asked)).word("configuration", choices_of(asked));
+  table.word("grid", run.arrangement).word("kernel", run.kernel_used);
   if (system) table.number("rows", row.is_sound() ? std::to_string(run.n) : "");
   if (!row.is_sound()) {
     table.number("seconds", std::string(row.runs.empty() ? "not run" : "failed"));
@@ -109,7 +97,7 @@ std::string title_of(const ScalingStudy& study) {
 }
 
 constexpr std::string_view scaling_legend =
-    "\nr x t: ranks x threads of each. spread: (maximum - minimum) / median. speed-up: by the rate of the\n"
+    "\n2 x 1: ranks x threads of each. spread: (maximum - minimum) / median. speed-up: by the rate of the\n"
     "same form on 1 core. comm: communication without waiting, waiting: in it; shares of the time. vs best:\n"
     "median ratio of paired rounds to the configuration on as many cores that is best (*) or first of those\n"
     "that may be (~). In parentheses: the interval of such a ratio, by the sign test.\n";
@@ -229,6 +217,16 @@ std::string scaling_text(const ScalingStudy& study) {
   return text.append(scaling_legend);
 }
 
+/// Empty where it can, or where there is nothing to serve. Collective over the case's ranks.
+std::string why_transport_cannot_serve(const ConfiguredProblem& one, comm::RankGroup& ranks) {
+  const auto* const transport = comm::find_transport(one.configuration.transport);
+  const auto reason =
+      transport == nullptr || ranks.size() == 1 ? std::string() : transport->why_unavailable(ranks);
+  if (reason.empty()) return reason;
+  return fmt::format("transport {} cannot serve {}: {}", transport->name, format_count(ranks.size(), "rank"),
+                     reason);
+}
+
 class Scaling final : public Study {
  public:
   Scaling(const ScalingOptions& options, comm::RankGroup& group) : Study(options, group) {
@@ -265,22 +263,27 @@ class Scaling final : public Study {
     auto& machine = study_.machine.emplace(environment);
     if (options.session().names_hosts) name_by_host(machine);
     if (group_.rank() == 0) study_.provenance = inspect_provenance(machine, options.session().names_hosts);
-    // A transport that was named must be available; of the usual ones the available ones run.
-    leave_out(names_transports ? "--transport" : "",
-              [](const ConfiguredProblem& one, comm::RankGroup& ranks) -> std::string {
-                const auto* const transport = comm::find_transport(one.configuration.transport);
-                if (transport == nullptr || ranks.size() == 1) return {};
-                const auto reason = transport->why_unavailable(ranks);
-                if (reason.empty()) return reason;
-                return fmt::format("transport {} cannot serve {}: {}", transport->name,
-                                   format_count(ranks.size(), "rank"), reason);
-              });
     leave_out_cuts_for_other_ranks();
-    leave_out("", [&](const ConfiguredProblem& one, comm::RankGroup& ranks) -> std::string {
-      if (has_room(one, machine, inspect_environment(ranks, one.configuration.thread_count))) return {};
-      return label_of(one) +
-             ": its ranks have fewer cores than threads; where the launcher binds ranks, start them unbound "
-             "(mpiexec -bind-to none)";
+    // Rank 0 takes part in every case, so it sees what the others see.
+    std::erase_if(study_.cases, [&](const ConfiguredProblem& one) {
+      std::string reason;
+      bool lacks_transport = false;
+      if (auto* const ranks = first_ranks(rank_count_of(one))) {
+        reason = why_transport_cannot_serve(one, *ranks);
+        lacks_transport = !reason.empty();
+        if (!lacks_transport &&
+            !has_room(one, machine, inspect_environment(*ranks, one.configuration.thread_count)))
+          reason = label_of(one) +
+                   ": its ranks have fewer cores than threads; where the launcher binds ranks, start them "
+                   "unbound (mpiexec -bind-to none)";
+      }
+      reason = group_.broadcast(std::move(reason));
+      if (reason.empty()) return false;
+      // A transport that was named must be available; of the usual ones the available ones run.
+      if (names_transports && group_.maximum(static_cast<int64_t>(lacks_transport)) != 0)
+        throw RunError(ExitCode::unavailable, "--transport: {}", reason);
+      warn("left out: " + reason);
+      return true;
     });
     if (!options.round_count) options.round_count = rounds_for_verdicts(study_.cases, &core_count_of);
     round_count_ = *options.round_count;
@@ -325,21 +328,6 @@ class Scaling final : public Study {
 
   void warn(const std::string& text) {
     if (std::ranges::find(study_.warnings, text) == study_.warnings.end()) study_.warnings.push_back(text);
-  }
-
-  /// Leaves out the cases that reason_of(case, its ranks) gives a reason against, with a warning, or refuses them because of an option. Rank 0
-  /// takes part in every case, so it sees what the others see. Collective.
-  template <typename ReasonOf>
-  void leave_out(std::string_view refusing_option, const ReasonOf& reason_of) {
-    std::erase_if(study_.cases, [&](const ConfiguredProblem& one) {
-      std::string reason;
-      if (auto* const ranks = first_ranks(rank_count_of(one))) reason = reason_of(one, *ranks);
-      reason = group_.broadcast(std::move(reason));
-      if (reason.empty()) return false;
-      if (!refusing_option.empty()) throw RunError(ExitCode::unavailable, "{}: {}", refusing_option, reason);
-      warn("left out: " + reason);
-      return true;
-    });
   }
 
   /// A file of shares is for one number of ranks. Throws InputError where no case has as many.

@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <cmath>
-#include <filesystem>
 #include <numeric>
 
 #include "cg/base/describe_json.hpp"
@@ -12,13 +11,18 @@
 #include "cg/tuning/run_plan.hpp"
 
 namespace cg2d {
+namespace {
 
+/// The expected amount of computing in a run of the benchmark on that many cores, generation included: in nonzeros that
+/// one core multiplies.
 double expected_work(const Problem& problem, int core_count) {
   // The generation of a matrix takes about as long as so many products (classes A to C, 1 to 4 ranks).
   constexpr double products_of_generation = 60.0;
   const double products = products_per_outer_step * (problem.niter + 1.0) + products_of_generation;
   return facts_of(problem).nonzero_count * products / core_count;
 }
+
+}  // namespace
 
 SystemOptions measured_system(SystemOptions options) {
   // Far below what rounding leaves, and its square is still a normal number: subnormal ones are slow.
@@ -70,30 +74,6 @@ std::vector<StudyStep> interleaved(const std::vector<size_t>& numbers, int first
     if (round % 2 == 0) std::reverse(steps.begin() + before, steps.end());
   }
   return steps;
-}
-
-std::vector<StudyStep> extra_steps(size_t case_count, const ExtraRuns& extras) {
-  std::vector<StudyStep> steps;
-  for (const auto purpose : {RunPurpose::counters, RunPurpose::limits}) {
-    if (!(purpose == RunPurpose::counters ? extras.count_events() : extras.measures_limits)) continue;
-    for (size_t number = 0; number < case_count; ++number)
-      steps.push_back({.number = number, .purpose = purpose});
-  }
-  return steps;
-}
-
-std::optional<ConfiguredProblem> traced_configuration(const std::vector<ResultRecord>& records) {
-  std::optional<ConfiguredProblem> chosen;
-  std::string problem;
-  std::pair most(0, 0);
-  for (const auto& choice : verdicts_of(records).choices) {
-    const std::pair size(choice.rank_count, choice.common.configuration.thread_count);
-    if (choice.ranking.candidate() == nullptr || (choice.common.problem == problem && size < most)) continue;
-    chosen = choice.ranking.candidate()->asked;
-    problem = choice.common.problem;
-    most = size;
-  }
-  return chosen;
 }
 
 void add_open(const Ranking& ranking, double precision, std::vector<ConfiguredProblem>& open) {
@@ -150,10 +130,6 @@ void StudyFile::append(const nlohmann::ordered_json& run) {
   mark_replaced(records_);
 }
 
-std::string trace_file_of(const std::string& study_file) {
-  return std::filesystem::path(study_file).replace_extension(".trace.json").string();
-}
-
 Study::Study(const StudyOptions& options, comm::RankGroup& group)
     : options_(options), group_(group), progress_(options.progress, group.rank()) {
   group_.waiter().set_mode(comm::WaitMode::sleep);
@@ -174,7 +150,7 @@ ExitCode Study::execute() {
         durations_.add(cases_[number_of(record.asked)].work, record.duration_s);
     }
   }
-  return conclude(perform_rounds() && perform_extras());
+  return conclude(perform_rounds() && perform(extra_steps()));
 }
 
 ExitCode Study::conclude(bool is_complete) {
@@ -255,18 +231,10 @@ std::variant<RunDocument, SolveDocument> Study::result_of(const StudyStep& step,
   options.counters.reads_environment = false;
   if (step.purpose == RunPurpose::counters) options.counters = options_.extras.counters;
   options.measures_limits = step.purpose == RunPurpose::limits;
-  if (step.purpose == RunPurpose::trace) {
-    options.trace = options_.extras.trace;
-    options.trace.path = trace_file_of(options_.file);
-  }
   RunReport report;
   BenchmarkRun run(options, ranks, progress, report);
-  std::unique_ptr<OutputFile> trace;
   try {
-    run.perform([&] {
-      if (step.purpose == RunPurpose::trace) trace = open_output(options.trace.path, ranks);
-    });
-    if (run.trace()) write_trace(trace_origin_of(report), *run.trace(), trace.get(), ranks);
+    run.perform();
   } catch (const RunError& error) {
     report.record_failure(error);
   }
@@ -323,9 +291,7 @@ int Study::next_attempt(const StudyStep& step) const {
            request_of(record) == case_of(step).asked;
   });
   if (last == file_->records().end()) return 1;
-  const bool lacks_its_trace = step.purpose == RunPurpose::trace && last->succeeded() &&
-                               !std::filesystem::exists(trace_file_of(options_.file));
-  return must_repeat(*last) || lacks_its_trace ? last->attempt + 1 : 0;
+  return must_repeat(*last) ? last->attempt + 1 : 0;
 }
 
 /// A failed run is never replaced.
@@ -380,15 +346,15 @@ bool Study::perform_rounds() {
   return true;
 }
 
-bool Study::perform_extras() {
-  if (!perform(extra_steps(cases_.size(), options_.extras))) return false;
-  if (!options_.extras.traces_best) return true;
+std::vector<StudyStep> Study::extra_steps() const {
   std::vector<StudyStep> steps;
-  if (group_.rank() == 0) {
-    if (const auto traced = traced_configuration(records_of_plan()))
-      steps.push_back({.number = number_of(*traced), .purpose = RunPurpose::trace});
-  }
-  return perform(steps);
+  const auto add_all = [&](RunPurpose purpose) {
+    for (size_t number = 0; number < cases_.size(); ++number)
+      steps.push_back({.number = number, .purpose = purpose});
+  };
+  if (options_.extras.count_events()) add_all(RunPurpose::counters);
+  if (options_.extras.measures_limits) add_all(RunPurpose::limits);
+  return steps;
 }
 
 /// On rank 0.
@@ -439,8 +405,7 @@ void Study::perform_step(size_t index) {
                                                     .session = file_->session(),
                                                     .sitting = file_->sitting(),
                                                     .purpose = step.purpose,
-                                                    .is_arrangement_open = leaves_arrangement_open_,
-                                                    .trace_file = trace_file_of(options_.file)});
+                                                    .is_arrangement_open = leaves_arrangement_open_});
       if (leaves_arrangement_open_ && report.configuration.has_grid())  // unless it failed before
         swept.asked.configuration.grid = report.configuration.grid;
       if constexpr (requires { report.problem; }) {

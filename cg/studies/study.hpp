@@ -22,16 +22,10 @@ namespace cg2d {
 /// The runs that a study makes beside the timed ones, one for each case and purpose. Of the benchmark only.
 struct ExtraRuns {
   CounterOptions counters{.reads_environment = false};  ///< without events: none
-  TraceOptions trace;  ///< from the command line without its file, which is trace_file_of()
   bool measures_limits = false;
-  bool traces_best = false;
 
   bool count_events() const { return !counters.events.empty(); }
 };
-
-/// The expected amount of computing in a run of the benchmark on that many cores, generation included: in nonzeros that
-/// one core multiplies.
-double expected_work(const Problem& problem, int core_count);
 
 /// The iterations of a measurement that is not asked for another number: enough to make the first one, which warms up,
 /// unimportant, and few enough that systems of some thousand rows are not solved earlier.
@@ -83,13 +77,6 @@ struct StudyStep {
 /// numbers go backwards, so that a steady drift favours none.
 std::vector<StudyStep> interleaved(const std::vector<size_t>& numbers, int first = 1, int last = 1);
 
-/// Counted runs of so many cases, then runs with the machine's limits. The trace is of the best one, which is not known before.
-std::vector<StudyStep> extra_steps(size_t case_count, const ExtraRuns& extras);
-
-/// The configuration to trace: the best, sure or not, of the greatest number of ranks and threads, of the last
-/// problem. Empty where nothing succeeded.
-std::optional<ConfiguredProblem> traced_configuration(const std::vector<ResultRecord>& records);
-
 /// Adds the configurations that are open_alternatives() of a ranking, each once.
 void add_open(const Ranking& ranking, double precision, std::vector<ConfiguredProblem>& open);
 /// Those of all verdicts on these records.
@@ -128,9 +115,6 @@ class StudyFile {
   int sitting_ = 1;
   std::vector<ResultRecord> records_;
 };
-
-/// The trace beside that file: "a.jsonl" has "a.trace.json".
-std::string trace_file_of(const std::string& study_file);
 
 /// The options of every study.
 struct StudyOptions {
@@ -214,7 +198,8 @@ class Study : public Interface {
   SystemOptions system_of(const StudyCase& one) const;
   /// Makes those of rank 0's runs that have no result yet. False where a signal asked to end.
   bool perform(const std::vector<StudyStep>& steps);
-  bool perform_extras();
+  /// Counted runs, and runs with the machine's limits.
+  std::vector<StudyStep> extra_steps() const;
   /// Makes those of all cases in `round_count_` rounds that have no result, then, with --until-sure, adds blocks of rounds of the cases
   /// whose verdicts are open, until none is, or no further round is expected to fit into the time. False where a signal asked to end.
   bool perform_rounds();

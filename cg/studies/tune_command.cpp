@@ -1,5 +1,3 @@
-#include "cg/studies/tune_command.hpp"
-
 #include <filesystem>
 #include <iterator>
 #include <system_error>
@@ -8,11 +6,16 @@
 #include "cg/base/table.hpp"
 #include "cg/matrix/matrix_source.hpp"
 #include "cg/solver/communicator_setup.hpp"
-#include "cg/tuning/run_plan.hpp"
-#include "cg/tuning/tune_measure.hpp"
+#include "cg/studies/model_command.hpp"
+#include "cg/tuning/trial.hpp"
 
 namespace cg2d {
 namespace {
+
+/// A critical vector length for people: "16", "none".
+std::string vector_length_text(int length) {
+  return length == never_in_vectors ? "none" : std::to_string(length);
+}
 
 /// A line for each measurement.
 std::string processor_text(const ProcessorProfile& processor) {
@@ -115,28 +118,29 @@ ExitCode measure_profile(TuneOptions options, comm::RankGroup& group) {
   print(fmt::format("\n cg2d tune - {}, {} x {}\n", processor, format_count(group.size(), "rank"),
                     format_count(thread_count, "thread")));
   constexpr double curve_s = 1.9;  // most of it are budgets of its races
-  std::vector<Work> works{{curve_stage, "curve", curve_s}};
+  std::vector<Work> works{{.key = curve_stage, .amount = curve_s}};
   for (const auto& one : cases) std::ranges::move(works_of_case(one), std::back_inserter(works));
   PlannedProgress planned(progress, std::move(works));
   const auto say = [&](const std::string& stage) { planned.say(stage); };
   const auto measure = [&](const std::string& name, MeasurementRecord& record, const auto& once,
-                           const auto& why_unphysical, const auto& text) {
-    const auto show = [&] { print(text()); };
-    measure_or_refuse(group, {.name = name,
-                              .environment = environment,
-                              .keeps_disturbed = options.profile.takes_disturbed(),
-                              .say = say,
-                              .record = record,
-                              .measure = once,
-                              .why_unphysical = why_unphysical,
-                              .show = show});
-    show();
+                           const auto& text) {
+    const auto refusal = measure_with_retries(group, {.name = name,
+                                                      .environment = environment,
+                                                      .keeps_disturbed = options.profile.takes_disturbed(),
+                                                      .say = say,
+                                                      .record = record,
+                                                      .measure = once});
+    print(text());
+    if (!refusal.empty()) throw RunError(ExitCode::try_again, "{}: {}", name, refusal);
   };
   say(curve_stage);
   ProcessorProfile found;
   measure(
-      curve_stage, found.measured, [&] { found = measure_row_lengths(group, thread_count); },
-      [&] { return why_unphysical(found.curve, thread_count); },
+      curve_stage, found.measured,
+      [&] {
+        found = measure_row_lengths(group, thread_count);
+        return why_unphysical(found.curve, thread_count);
+      },
       [&] {
         return fmt::format("\n Critical vector length, from which on vectors are faster: {}; {}\n",
                            vector_length_text(*found.critical_vector_length), describe(found.measured));
@@ -145,14 +149,18 @@ ExitCode measure_profile(TuneOptions options, comm::RankGroup& group) {
     one.critical_vector_length = *found.critical_vector_length;
     auto& tuned = found.cases.emplace_back();
     measure(
-        one.name(), tuned.measured, [&] { tuned = measure_case(group, one, say); },
-        [&] { return why_unphysical_steps(tuned.kernels, tuned.nonzeros_per_rank / thread_count); },
+        one.name(), tuned.measured,
+        [&] {
+          tuned = measure_case(group, one, say);
+          return why_unphysical_steps(tuned.kernels, tuned.nonzeros_per_rank / thread_count);
+        },
         [&] { return case_text(tuned); });
   }
   agree_on(group, [&] {
     if (!file.empty()) add_to_profile(file, processor, found);
   });
-  print(profile_text(file, "cg2d run uses it"));
+  print(file.empty() ? "\n No profile written (--no-profile)\n"
+                     : fmt::format("\n Profile written to {}; cg2d run uses it\n", file));
   return ExitCode::success;
 }
 

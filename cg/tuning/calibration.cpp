@@ -1,15 +1,13 @@
-#include "cg/tuning/tune_measure.hpp"
+#include "cg/tuning/trial.hpp"
 
 #include <array>
 #include <iterator>
 #include <numeric>
-#include <set>
 
 #include "cg/base/agreement.hpp"
 #include "cg/machine/operation_times.hpp"
 #include "cg/solver/communicator_setup.hpp"
 #include "cg/solver/vector_ops.hpp"
-#include "cg/tuning/trial.hpp"
 
 namespace cg2d {
 namespace {
@@ -291,35 +289,29 @@ int64_t matrix_bytes(const MatrixCases& cases, int rank) {
   return most;
 }
 
-/// The works of a calibration, in their order.
+/// The works of a calibration, in their order, with the seconds that they take on a common machine.
 std::vector<Work> works_of(const std::vector<MatrixCases>& matrices, size_t transport_count) {
   // Per nonzero and core; measured on two cores of an AMD EPYC (Zen 5) at classes W to B, 2026-11-24.
-  constexpr double product_s = 0.35e-9;
+  constexpr double outer_step_s = 9e-9;
   constexpr double generation_s = 80e-9;  // generation and conversion
   constexpr double messages_s = 0.8;      // the budgets of the races of one transport
-  constexpr double curve_s = 1.4;         // budgets of the races of one kernel
+  constexpr double curve_s = 3.0;         // budgets of the races of two kernels
   std::vector<Work> works;
-  std::set<std::string_view> kernels;
   for (const auto& cases : matrices) {
-    const auto& first = cases.front();
-    const auto& matrix = first.source->facts();
-    const double nonzeros = matrix.nonzero_count / first.grid().rank_count();
+    const auto& matrix = cases.front().source->facts();
+    const double nonzeros = matrix.nonzero_count / cases.front().grid().rank_count();
     for (const auto& one : cases) {
-      works.push_back({fmt::format("class {}, grid {}, transport {}: generating the matrix", matrix.key.name,
-                                   one.grid().name(), one.configuration.transport),
-                       "generation", generation_s * nonzeros});
-      kernels.insert(one.chosen.kernel->name);
+      works.push_back({.key = fmt::format("class {}, grid {}, transport {}: generating the matrix",
+                                          matrix.key.name, one.grid().name(), one.configuration.transport),
+                       .amount = generation_s * nonzeros});
     }
-    const bool is_one_transport = first.transport() == &comm::default_transport();
-    const double turn_s = OuterStepCalls::products * product_s * nonzeros;
-    works.push_back(
-        {fmt::format("class {}: CG steps of {}", matrix.key.name,
-                     format_count(std::ssize(cases), is_one_transport ? "grid" : "transport")),
-         "CG steps",
-         static_cast<double>(std::ssize(cases)) * std::max(shortest_turns_s, fewest_turns * turn_s)});
+    works.push_back({.key = fmt::format("class {}: CG steps of {}", matrix.key.name,
+                                        format_count(std::ssize(cases), "configuration")),
+                     .amount = static_cast<double>(std::ssize(cases)) *
+                               std::max(shortest_turns_s, fewest_turns * outer_step_s * nonzeros)});
   }
-  works.push_back({"messages", "messages", messages_s * static_cast<double>(transport_count)});
-  works.push_back({"row lengths", "curves", curve_s * static_cast<double>(kernels.size())});
+  works.push_back({.key = "messages", .amount = messages_s * static_cast<double>(transport_count)});
+  works.push_back({.key = "row lengths", .amount = curve_s});
   return works;
 }
 

@@ -3,12 +3,13 @@
 // Measurements that files keep for later runs, taken again where they were disturbed or make no sense, then refused; and trials: short
 // measurements of a few candidates in turns before a run, which choose its grid, its kernel (of a user's matrix, which may have any pattern; of
 // the benchmark's matrix a rule knows enough, built_in_kernel()) or its transport (by the tuning profile where it knows, else kept there).
-// `cg2d tune` and `cg2d model --calibrate` end at a refusal; a run goes on without keeping the result.
+// `cg2d tune` and `cg2d model --calibrate`, whose measurements are in the end, end at a refusal; a run goes on without keeping the result.
 
 #include <memory>
 
 #include "cg/base/describe.hpp"
 #include "cg/base/output_file.hpp"
+#include "cg/base/progress.hpp"
 #include "cg/machine/performance_model.hpp"
 #include "cg/machine/thread_binding.hpp"
 #include "cg/timing/race.hpp"
@@ -28,20 +29,14 @@ struct RetriedMeasurement {
   int most_attempts = 3;
   /// The record of the result, which measure() sets anew: there it says how far the repeats spread on this rank (see MeasurementRecord::spread).
   MeasurementRecord& record;
-  std::function<void()> measure;  ///< measures once
-  /// One phrase for a value of the result that makes no sense; empty for a good one. Rank 0's counts.
-  std::function<std::string()> why_unphysical;
-  std::function<void()> show{};  ///< gives the user what was measured, before it is refused; collective
+  /// Measures once. Returns one phrase for a value of the result that makes no sense; empty for a good one. Rank 0's counts.
+  std::function<std::string()> measure;
 };
 
 /// Measures until the result is good, or it has been tried often enough; completes the record of the last attempt. Returns why it is not to be
 /// kept, with what to do: "measured 3 times, and refused: ..."; empty where it is good, or kept as asked. Collective; the same answer on every
 /// rank. Throws what measure() throws.
 std::string measure_with_retries(comm::RankGroup& group, const RetriedMeasurement& measurement);
-
-/// measure_with_retries() for results without which there is nothing to go on with: throws RunError with code 75 (on every rank
-/// alike) for a measurement that was disturbed or unphysical every time, after show().
-void measure_or_refuse(comm::RankGroup& group, const RetriedMeasurement& measurement);
 
 /// The origin of a result, and whether later runs find it.
 struct KeptResult {
@@ -317,5 +312,70 @@ comm::SpeedShares agreed_shares_and_places(comm::RankGroup& group, std::span<con
 std::vector<double> own_slowness(std::span<const double> speeds, std::span<const double> factors);
 
 void describe(Members& m, SpeedTrial& trial);
+
+// ---------------------------------------------------------------- cg2d tune
+// All ranks measure at the same time, as they compute in a run, and a time is that of the slowest rank. Candidates run in turns, so that a
+// change of the machine hits all alike.
+
+/// Each call multiplies that block, which is as the kernel stores it, with vectors of its own. Throws std::bad_alloc.
+std::function<void()> local_product(const kernels::KernelRow& kernel, kernels::CsrBlock block,
+                                    int thread_count, const kernels::Tuning& tuning);
+
+/// A block whose rows have row_length entries each, in columns spread evenly over the block, at random within
+/// their share.
+kernels::CsrBlock constant_rows_block(int64_t row_length, int64_t row_count, int64_t column_count);
+
+/// A profile that has the curve of ns per nonzero over row length, and the critical vector length by it; of the record only the spread. Collective.
+ProcessorProfile measure_row_lengths(comm::RankGroup& group, int thread_count);
+
+/// The curve of one kernel, by the length of the whole rows, even where half of them is stored. Collective.
+/// Throws RunError, std::bad_alloc.
+std::vector<RowLengthCost> measure_row_lengths_of(comm::RankGroup& group, const kernels::KernelRow& kernel,
+                                                  const kernels::Tuning& tuning, int thread_count);
+
+/// Memory of a rank for either curve, bytes, beside its process.
+int64_t row_length_bytes();
+
+/// A matrix on a grid, whose kernels are measured.
+struct CaseConfig {
+  std::shared_ptr<MatrixSource> source;
+  Configuration configuration;     ///< grid and transport must be known; the kernel is each one's own
+  double shift = 0.0;              ///< shift of the outer iterations, whose zeta is compared
+  int critical_vector_length = 0;  ///< the search for a kernel's own one begins there
+
+  /// "class S, grid 1x2"
+  std::string name() const;
+};
+
+/// The stages of measure_case(), by the texts that `say` gets, with the seconds that they take on a common machine.
+std::vector<Work> works_of_case(const CaseConfig& config);
+
+/// The most memory of a rank in measure_case(), bytes, beside its process.
+int64_t case_bytes(const CaseConfig& config, int rank);
+
+/// All kernels on one matrix and grid: first the settings of each on a sample of the block, then CG steps of
+/// all in turns; of their record only the spread. `say` gets a line per stage. Callers check the memory before. Collective. Throws RunError
+/// when the kernels disagree.
+TunedCase measure_case(comm::RankGroup& group, const CaseConfig& config,
+                       const std::function<void(const std::string&)>& say);
+
+// ---------------------------------------------------------------- cg2d model --calibrate
+
+/// The cases of a calibration.
+struct CalibrationConfig {
+  /// Sources of the matrices whose blocks are measured.
+  std::span<const std::unique_ptr<MatrixSource>> sources;
+  const Configuration& configuration;  ///< its grid and transport are each case's own
+  const Environment& environment;
+  const LoadedProfile& profile;  ///< for the kernel and its settings
+};
+
+/// Measures products, vector operations and long messages in outer steps of the benchmark itself, on all
+/// grids in turns, timed by phase, with the kernel that choose_kernel() takes. Measures short messages and
+/// additions in collections and sums by themselves. Both for each transport that can serve, the default one
+/// on all grids, the others on one. Of the record only the spread of the outer steps. Collective, at least 2 ranks. Throws
+/// InputError, RunError, MpiError, std::bad_alloc.
+MachineDescription calibrate(comm::RankGroup& group, const CalibrationConfig& config,
+                             const Progress& progress);
 
 }  // namespace cg2d

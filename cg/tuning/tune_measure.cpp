@@ -1,4 +1,4 @@
-#include "cg/tuning/tune_measure.hpp"
+#include "cg/tuning/trial.hpp"
 
 #include <array>
 
@@ -6,7 +6,6 @@
 #include "cg/matrix/half_storage.hpp"
 #include "cg/matrix/random_stream.hpp"
 #include "cg/solver/communicator_setup.hpp"
-#include "cg/tuning/trial.hpp"
 
 namespace cg2d {
 namespace {
@@ -34,23 +33,28 @@ std::vector<const kernels::KernelRow*> tuned_kernels() {
 constexpr std::array curve_row_lengths{1, 2, 3, 4, 6, 8, 11, 16, 20, 24, 32, 46, 64, 91, 128, 183};
 constexpr int64_t curve_nonzero_count = 1 << 20;
 
-/// A block like those of class B with 8 process columns: its part of p fits the second-level cache, the
-/// matrix no cache.
-kernels::CsrBlock curve_block(int row_length) {
+/// add(length, nonzeros, times) for each length: with blocks like those of class B with 8 process columns, whose part of p fits the
+/// second-level cache, and whose matrix fits no cache.
+template <typename Add>
+void race_row_lengths(comm::RankGroup& group, int thread_count, const std::vector<ChosenKernel>& tried,
+                      const RaceLimits& limits, const Add& add) {
   constexpr int64_t column_count = 9375;
-  return constant_rows_block(row_length, curve_nonzero_count / row_length, column_count);
+  for (const int length : curve_row_lengths) {
+    const auto block = constant_rows_block(length, curve_nonzero_count / length, column_count);
+    add(length, static_cast<double>(block.nonzero_count()),
+        race_products(group, block, thread_count, tried, limits));
+  }
 }
 
 constexpr std::array critical_vector_lengths{0, 8, 16, 32, 64, never_in_vectors};
 constexpr std::array block_widths{1024, 2048, 4096, 8192};
 constexpr std::array prefetch_distances{0, 128, 256, 512, 1024, 2048};
+constexpr int64_t most_searched = 7;  // with the value to begin with
 
 /// A setting of kernels, and the values that are tried beside the one to begin with.
 struct TriedSetting {
   std::optional<int> kernels::Tuning::*member;
   std::span<const int> values;
-
-  bool is_of(const kernels::KernelRow& kernel) const { return (kernel.defaults.*member).has_value(); }
 };
 constexpr std::array tried_settings{
     TriedSetting{&kernels::Tuning::critical_vector_length, critical_vector_lengths},
@@ -64,11 +68,10 @@ kernels::Tuning search_settings(comm::RankGroup& group, const kernels::KernelRow
   auto tuning = kernel.defaults;
   // The search begins at the crossover on rows of one length; rows of many lengths may want another one.
   if (tuning.critical_vector_length) tuning.critical_vector_length = config.critical_vector_length;
-  for (const auto& setting : tried_settings) {
-    if (!setting.is_of(kernel)) continue;
-    const auto member = setting.member;
+  for (const auto& [member, values] : tried_settings) {
+    if (!(tuning.*member)) continue;
     std::vector<ChosenKernel> tried{{.kernel = &kernel, .tuning = tuning}};
-    for (const int value : setting.values) {
+    for (const int value : values) {
       if (value == *(tuning.*member)) continue;
       tried.push_back(tried.front());
       tried.back().tuning.*member = value;
@@ -94,31 +97,23 @@ std::string CaseConfig::name() const {
 
 std::vector<Work> works_of_case(const CaseConfig& config) {
   // Per nonzero and core; measured on two cores of an AMD EPYC (Zen 5) at classes A to C, 2026-11-24.
-  constexpr double product_s = 0.6e-9;  // mean of the kernels
   constexpr double generation_s = 60e-9;
-  constexpr double conversion_s = 20e-9;
-  // A sample takes six values, each in 25 turns, with a call before each turn and a few to find out how many.
-  constexpr double search_s = 280e-9;
+  constexpr double search_s = 400e-9;  // of a sample, mean of the kernels
+  constexpr double round_s = 15e-9;    // an outer step of one kernel
   const auto& matrix = config.source->facts();
   const auto kernels = tuned_kernels();
   const double nonzeros = matrix.nonzero_count / config.configuration.grid.rank_count();
   const double sample = std::min(nonzeros, static_cast<double>(sample_nonzeros));
-  // The times of one class say little of another, whose block fits another cache.
-  const auto kind = [&](const char* name) { return fmt::format("{} {}", matrix.key.name, name); };
   std::vector<Work> works{
-      {config.name() + ": generating the matrix", kind("generation"), generation_s * nonzeros}};
+      {.key = config.name() + ": generating the matrix", .amount = generation_s * nonzeros}};
   for (const auto* kernel : kernels) {
-    const auto searches = static_cast<double>(
-        std::ranges::count_if(tried_settings, [&](const auto& setting) { return setting.is_of(*kernel); }));
-    const double share = kernel->stores_half() ? 0.65 : 1.0;  // half of the matrix, with more work per entry
-    works.push_back({fmt::format("{}: settings of {}", config.name(), kernel->name), kind("settings"),
-                     share * (searches * search_s * sample + conversion_s * nonzeros)});
+    works.push_back(
+        {.key = fmt::format("{}: settings of {}", config.name(), kernel->name), .amount = search_s * sample});
   }
   // Each three times; about half of them are not hopeless, and go on within the budget.
-  const double round_s =
-      OuterStepCalls::products * product_s * nonzeros * static_cast<double>(kernels.size());
-  works.push_back({fmt::format("{}: CG steps of {} kernels", config.name(), kernels.size()), kind("race"),
-                   3.0 * round_s + std::min(race_budget_s, 24.0 * round_s / 2.0)});
+  const double rounds_s = 3.0 * round_s * nonzeros * static_cast<double>(kernels.size());
+  works.push_back({.key = fmt::format("{}: CG steps of {} kernels", config.name(), kernels.size()),
+                   .amount = rounds_s + std::min(race_budget_s, 4.0 * rounds_s)});
   return works;
 }
 
@@ -164,22 +159,20 @@ int64_t row_length_bytes() {
 }
 
 ProcessorProfile measure_row_lengths(comm::RankGroup& group, int thread_count) {
-  const auto& scalar = kernels::reference_kernel(kernels::Storage::whole);
-  const auto& vectors = kernels::critical_length_kernel();
+  constexpr kernels::Tuning tuning{.critical_vector_length = 0};
   ProcessorProfile found;
-  for (const int length : curve_row_lengths) {
-    const auto block = curve_block(length);
-    const kernels::Tuning tuning{.critical_vector_length = 0};
-    const auto result =
-        race_products(group, block, thread_count,
-                      {{.kernel = &scalar, .tuning = tuning}, {.kernel = &vectors, .tuning = tuning}},
-                      {.budget_s = 0.1, .hopeless_factor = 10.0});
-    const auto seconds = result.medians();
-    const double ns = 1e9 / static_cast<double>(block.nonzero_count());
-    found.curve.push_back({.row_length = length, .scalar_ns = ns * seconds[0], .vector_ns = ns * seconds[1]});
-    auto& spread = found.measured.spread;
-    spread = std::max(spread, result.spread());
-  }
+  race_row_lengths(group, thread_count,
+                   {{.kernel = &kernels::reference_kernel(kernels::Storage::whole), .tuning = tuning},
+                    {.kernel = &kernels::critical_length_kernel(), .tuning = tuning}},
+                   {.budget_s = 0.1, .hopeless_factor = 10.0},
+                   [&](int length, double nonzeros, const RaceResult& result) {
+                     const auto seconds = result.medians();
+                     const double ns = 1e9 / nonzeros;
+                     found.curve.push_back(
+                         {.row_length = length, .scalar_ns = ns * seconds[0], .vector_ns = ns * seconds[1]});
+                     auto& spread = found.measured.spread;
+                     spread = std::max(spread, result.spread());
+                   });
   found.critical_vector_length = critical_vector_length_of(found.curve);
   return found;
 }
@@ -188,16 +181,12 @@ std::vector<RowLengthCost> measure_row_lengths_of(comm::RankGroup& group, const 
                                                   const kernels::Tuning& tuning, int thread_count) {
   const int stored_times = kernel.stores_half() ? 2 : 1;
   std::vector<RowLengthCost> curve;
-  for (const int length : curve_row_lengths) {
-    const auto block = curve_block(length);
-    const auto nonzero_count = static_cast<double>(stored_times * block.nonzero_count());
-    const double seconds =
-        race_products(group, block, thread_count, {{.kernel = &kernel, .tuning = tuning}}, {.budget_s = 0.05})
-            .medians()
-            .front();
-    curve.push_back({.row_length = static_cast<double>(stored_times * length),
-                     .seconds_per_nonzero = seconds / nonzero_count});
-  }
+  race_row_lengths(
+      group, thread_count, {{.kernel = &kernel, .tuning = tuning}}, {.budget_s = 0.05},
+      [&](int length, double nonzeros, const RaceResult& result) {
+        curve.push_back({.row_length = static_cast<double>(stored_times * length),
+                         .seconds_per_nonzero = result.medians().front() / (stored_times * nonzeros)});
+      });
   return curve;
 }
 
@@ -220,10 +209,7 @@ int64_t case_bytes(const CaseConfig& config, int rank) {
   for (const auto* kernel : tuned_kernels()) {
     const auto own = plan_of(*kernel).kept_bytes();
     kept += own;
-    for (const auto& setting : tried_settings) {
-      if (setting.is_of(*kernel))
-        beside = std::max(beside, of_sample((std::ssize(setting.values) + 1) * own));
-    }
+    beside = std::max(beside, of_sample(most_searched * own));
   }
   return std::max(saturated_sum(block.block_bytes, block.working_bytes), kept + beside);
 }

@@ -165,15 +165,14 @@ void describe(Members& m, ProcessorProfile& processor) {
   if_any("speeds", processor.speeds);
 }
 
-bool TunedCase::is_about(const MatrixKey& its_matrix, const Configuration& its_configuration) const {
-  return matrix == its_matrix && configuration.grid == its_configuration.grid &&
-         configuration.thread_count == its_configuration.thread_count;
+bool TunedCase::is_like(const TunedCase& other) const {
+  return matrix == other.matrix && configuration.grid == other.configuration.grid &&
+         configuration.thread_count == other.configuration.thread_count;
 }
 
 const TunedCase* ProcessorProfile::find_case(const MatrixKey& matrix,
                                              const Configuration& configuration) const {
-  const auto found =
-      std::ranges::find_if(cases, [&](const auto& tuned) { return tuned.is_about(matrix, configuration); });
+  const auto found = find_like(cases, {.matrix = matrix, .configuration = configuration});
   return found == cases.end() ? nullptr : &*found;
 }
 
@@ -203,9 +202,9 @@ void ProcessorProfile::add(const ProcessorProfile& found) {
     curve = found.curve;
     measured = found.measured;
   }
-  std::apply(
-      [&](const auto&... lists) { (std::ranges::for_each(lists, [&](const auto& one) { put(one); }), ...); },
-      found.case_lists());
+  for (const auto& one : found.cases) put(one);
+  for (const auto& one : found.transports) put(one);
+  for (const auto& one : found.speeds) put(one);
 }
 
 bool SpeedCase::is_like(const SpeedCase& other) const {
@@ -216,21 +215,20 @@ bool SpeedCase::is_like(const SpeedCase& other) const {
 }
 
 int remove_measurements(TuningProfile& profile, const std::string& name) {
+  size_t count = 0;
   if (const auto found = profile.find(name); found != profile.end()) {
-    const auto& processor = found->second;
-    const auto count =
-        std::apply([](const auto&... lists) { return (lists.size() + ...); }, processor.case_lists()) +
-        processor.knows_kernels();
+    const auto& known = found->second;
+    count = known.cases.size() + known.transports.size() + known.speeds.size() + known.knows_kernels();
     profile.erase(found);
     return static_cast<int>(count);
   }
-  size_t count = 0;
+  const auto remove_from = [&](auto& cases) {
+    count += std::erase_if(cases, [&](const auto& one) { return one.matrix.name == name; });
+  };
   for (auto& [_, processor] : profile) {
-    std::apply(
-        [&](auto&... lists) {
-          ((count += std::erase_if(lists, [&](const auto& one) { return one.subject() == name; })), ...);
-        },
-        processor.case_lists());
+    remove_from(processor.cases);
+    remove_from(processor.transports);
+    remove_from(processor.speeds);
   }
   return static_cast<int>(count);
 }
@@ -264,11 +262,6 @@ std::string writable_profile(const ProfileSource& source) {
   auto path = source.place();
   profile_file.require_writable(path, source.path.empty());
   return path;
-}
-
-std::string profile_text(const std::string& path, std::string_view use) {
-  return path.empty() ? "\n No profile written (--no-profile)\n"
-                      : fmt::format("\n Profile written to {}; {}\n", path, use);
 }
 
 void add_to_profile(const std::string& path, const std::string& processor, const ProcessorProfile& found) {

@@ -26,11 +26,6 @@ struct RowLengthPoint {
   double vector_ns = 0.0;
 };
 
-/// A critical vector length for people: "16", "none".
-inline std::string vector_length_text(int length) {
-  return length == never_in_vectors ? "none" : std::to_string(length);
-}
-
 /// The shortest row length from which the vector loop is never slower; never_in_vectors if there is none.
 int critical_vector_length_of(const std::vector<RowLengthPoint>& curve);
 
@@ -58,10 +53,8 @@ struct TunedCase {
   std::string verdict{};                  ///< how sure that is: RaceVerdict::text(); not in the file
   MeasurementRecord measured{};
 
-  bool is_about(const MatrixKey& its_matrix, const Configuration& its_configuration) const;
-  /// Every case has this: whether another is the same but for what was measured, and the matrix that it is removed with.
-  bool is_like(const TunedCase& other) const { return is_about(other.matrix, other.configuration); }
-  const std::string& subject() const { return matrix.name; }
+  /// Every case has this: whether another is the same but for what was measured.
+  bool is_like(const TunedCase& other) const;
 };
 
 /// The transports under conditions that make them comparable: all that changes what a CG step sends, or where it goes.
@@ -78,7 +71,6 @@ struct TransportCase {
     return matrix == other.matrix && configuration == other.configuration && node_count == other.node_count &&
            wait_mode == other.wait_mode;
   }
-  const std::string& subject() const { return matrix.name; }
 };
 
 /// One of the ranks whose speeds were measured.
@@ -97,8 +89,13 @@ struct SpeedCase {
   MeasurementRecord measured{};
 
   bool is_like(const SpeedCase& other) const;
-  const std::string& subject() const { return matrix.name; }
 };
+
+/// The place of the case that is like the wanted one; the end where there is none.
+template <typename Cases>
+auto find_like(Cases& cases, const typename Cases::value_type& wanted) {
+  return std::ranges::find_if(cases, [&](const auto& one) { return one.is_like(wanted); });
+}
 
 /// "spin", "yield" or "sleep".
 std::span<const NamedValue<comm::WaitMode>> wait_mode_table();
@@ -121,14 +118,11 @@ struct ProcessorProfile {
   /// How the figures were measured that a run of this matrix and configuration uses: those of its case, else
   /// of the curve.
   const MeasurementRecord& record_for(const MatrixKey& matrix, const Configuration& configuration) const;
-  /// The cases of all kinds.
-  [[nodiscard]] auto case_lists() { return std::tie(cases, transports, speeds); }
-  auto case_lists() const { return std::tie(cases, transports, speeds); }
   /// Replaces the case that is like it, or adds one.
   template <typename Case>
   void put(Case found) {
-    auto& known = std::get<std::vector<Case>&>(case_lists());
-    const auto same = std::ranges::find_if(known, [&](const Case& one) { return one.is_like(found); });
+    auto& known = std::get<std::vector<Case>&>(std::tie(cases, transports, speeds));
+    const auto same = find_like(known, found);
     if (same == known.end())
       known.push_back(std::move(found));
     else
@@ -171,8 +165,6 @@ inline constexpr MeasurementFile<TuningProfile> profile_file{
 /// The path of the profile, which can be written: known before anything is measured; empty where none is used. Throws InputError when
 /// there is no place for it, or when the file is no profile, RunError when it cannot be created.
 std::string writable_profile(const ProfileSource& source);
-/// The line about the profile that has the results now. use: "cg2d run uses it".
-std::string profile_text(const std::string& path, std::string_view use);
 /// Adds to the file: other processors stay, and so do other cases of this one. Throws RunError.
 void add_to_profile(const std::string& path, const std::string& processor, const ProcessorProfile& found);
 

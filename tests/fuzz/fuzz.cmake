@@ -149,7 +149,6 @@ set(text_parsers
     cg/timing/race.cpp
     cg/tuning/matrix_trials.cpp
     cg/tuning/run_plan.cpp
-    cg/tuning/speed_trial.cpp
     cg/tuning/trial.cpp
     cg/tuning/tuning_profile.cpp
     comm/block_layout.cpp

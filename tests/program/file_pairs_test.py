@@ -114,7 +114,6 @@ class FilePairsTest(ProgramTest):
         own.mkdir(exist_ok=True)
         for words, pair in (
             (["report", "run.json", "--save-config", "report.html"], ["--output", "--save-config"]),
-            (["sweep", "--trace-best", "--output", "a.jsonl", "--save-config", "a.trace.json"], ["--save-config", "--trace-best"]),
             (["run", "--class", "S", "--output", own / "profile.json"], ["--output", "the user's tuning profile"]),
             (["export", "run.json", "--output", own / "machine.json"], ["--output", "the user's machine description"]),
             (["tune", "--save-config", own / "profile.json"], ["--save-config", "the user's tuning profile"]),

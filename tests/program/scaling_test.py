@@ -82,10 +82,10 @@ class Strong(ScalingTest):
         outcome = self.ends_with(SUCCESS, self.scaling(2, "--rounds", "1"))
         self.assertRegex(outcome.stdout, r"(?m)^Strong scaling of class S \(n 1400\), kernel auto")
         for line in (
-            " 1 one core - 1 x 1 1x1 ",
-            r" 2 ranks only two-sided 2 x 1 \d",
-            r" 2 shared-memory ranks shared 2 x 1 \d",
-            " 2 threads only - 1 x 2 1x1 ",
+            " 1 one core, 1 x 1 1x1 ",
+            r" 2 ranks only, two-sided, 2 x 1 \d",
+            r" 2 shared-memory ranks, shared, 2 x 1 \d",
+            " 2 threads only, 1 x 2 1x1 ",
         ):
             self.assertRegex(re.sub(" +", " ", outcome.stdout), rf"(?m)^{line}")
         # The machine may be busy: then there is a mark.

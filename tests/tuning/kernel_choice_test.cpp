@@ -57,21 +57,18 @@ TEST(KernelChoiceTest, AutoTakesTheFastestOfTheProfile) {
   EXPECT_EQ(choice.critical_vector_length, 3);
 }
 
-TEST(KernelChoiceTest, ANamedKernelTakesItsSettingsFromTheProfile) {
+TEST(KernelChoiceTest, ANamedKernelTakesItsSettingsFromTheCommandLineElseFromTheProfile) {
   const auto choice = choice_by_example("A", named("sell"));
   EXPECT_EQ(choice.kernel->name, "sell");
   EXPECT_EQ(choice.kernel_origin, ChoiceOrigin::asked_for);
   EXPECT_EQ(choice.tuning.block_width, 8192);
   EXPECT_EQ(choice.tuning.critical_vector_length, std::nullopt);
   EXPECT_EQ(choice.critical_vector_length, 3) << "what rows are counted by, all the same";
-}
-
-TEST(KernelChoiceTest, WhatWasAskedForStands) {
-  const auto choice = choice_by_example(
+  const auto asked = choice_by_example(
       "A", named("sell"), {.critical_vector_length = 50, .prefetch_distance = 0, .block_width = 64});
-  EXPECT_EQ(choice.tuning.prefetch_distance, 0);
-  EXPECT_EQ(choice.tuning.block_width, 64);
-  EXPECT_EQ(choice.critical_vector_length, 50);
+  EXPECT_EQ(asked.tuning.prefetch_distance, 0);
+  EXPECT_EQ(asked.tuning.block_width, 64);
+  EXPECT_EQ(asked.critical_vector_length, 50);
 }
 
 TEST(KernelChoiceTest, AnotherCaseGetsTheRulesKernelWithTheNearestSettings) {

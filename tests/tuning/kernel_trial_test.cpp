@@ -42,7 +42,6 @@ TEST(KernelTrialTest, WithoutALimitEveryKernelIsTried) {
   const auto trial = trial_with({.steps = std::numeric_limits<double>::infinity()});
   EXPECT_EQ(names_of(trial.tried), names_in_the_table());
   EXPECT_TRUE(trial.skipped.empty());
-  for (const auto& one : trial.tried) EXPECT_GT(one.step_s, 0.0);
   const auto of_several = trial_with({.steps = std::numeric_limits<double>::infinity()}, 4);
   ASSERT_FALSE(of_several.tried.empty());
   for (const auto& name : names_of(of_several.tried)) {

@@ -63,7 +63,6 @@ TEST_F(SpeedChoiceTest, KnownSpeedsAreNotMeasured) {
   const auto trial = choose(example(), {});
   EXPECT_TRUE(trial.from_profile);
   EXPECT_EQ(trial.kept_in, "somewhere");
-  EXPECT_EQ(trial.duration_s, 0.0);
   EXPECT_EQ(trial.round_count, 0);
   EXPECT_EQ(trial.grid, configuration_.grid);
   EXPECT_EQ(trial.speeds.back(), 1e9 * group().size());

@@ -65,19 +65,24 @@ TEST(CriticalVectorLengthTest, IsWhereTheVectorsWinForGood) {
 }
 
 TEST(TuningProfileTest, TheFileKeepsEverything) {
-  const auto text = format_profile(example());
+  auto written = example();
+  auto& some = written.at("Some processor, L1d 32 KiB");
+  some.measured = {.date = "2026-01-02T03:04:05Z", .attempts = 1};
+  some.cases.back().measured = {.date = "2026-11-22T12:30:00Z", .attempts = 2, .disturbance = "busy"};
+  const auto text = format_profile(written);
   const auto profile = parse_profile(text);
   EXPECT_EQ(format_profile(profile), text);
-  ASSERT_EQ(profile.size(), 2U);
   const auto& processor = profile.at("Some processor, L1d 32 KiB");
   ASSERT_EQ(processor.curve.size(), 2U);
   EXPECT_EQ(find(processor, "B", {.columns = 1, .rows = 2}, 1), nullptr);
   EXPECT_EQ(find(processor, "B", {.columns = 2, .rows = 1}, 2), nullptr);
-  EXPECT_EQ(find(processor, "A", {.columns = 2, .rows = 1}, 1), nullptr);
   const auto* tuned = find(processor, "B", {.columns = 2, .rows = 1}, 1);
   ASSERT_NE(tuned, nullptr);
   EXPECT_EQ(tuned->kernels.front().name, "symmetric");
   EXPECT_EQ(tuned->kernels.front().tuning.critical_vector_length, std::nullopt);
+  EXPECT_EQ(processor.record_for(tuned->matrix, tuned->configuration).disturbance, "busy");
+  EXPECT_EQ(processor.record_for(tuned->matrix, {.grid = {.columns = 7, .rows = 1}}).date, some.measured.date)
+      << "settings of other cases: the date of the curve";
 }
 
 TEST(TuningProfileTest, SettingsOfTheNearestSize) {
@@ -137,7 +142,9 @@ TEST(TuningProfileTest, MeasurementsAreThereOnceForTheirConditions) {
     change(other);
     EXPECT_FALSE(speeds[0].is_like(other));
   }
+  EXPECT_EQ(remove_measurements(read, "no such name"), 0);
   EXPECT_EQ(remove_measurements(read, "S"), 7) << "three of speeds and of transports, one of kernels";
+  EXPECT_EQ(remove_measurements(read, "Some processor, L1d 32 KiB"), 2) << "the curve and class B";
   processor.speeds.front().ranks.pop_back();
   EXPECT_THROW(parse_profile(format_profile(profile)), InputError) << "of another number of ranks";
 }
@@ -149,15 +156,9 @@ TEST(TuningProfileTest, CasesOfEarlierProgramsAreFound) {
     "cases": [{"class": "U", "n": 1400, "nonzer": 7, "grid": {"columns": 1, "rows": 2}, "threads": 1,
                "nonzeros_per_rank": 39000.0,
                "kernels": [{"name": "sell", "critical_vector_length": null, "prefetch_distance": 64,
-                            "block_width": 4096, "step_s": 1e-4}]}],
-    "transports": [{"class": "U", "n": 1400, "nonzer": 7, "grid": {"columns": 1, "rows": 6}, "threads": 2,
-                    "nodes": 3, "sum_form": "whole-block", "kernel": "sell", "waiting": "yield",
-                    "overlap": false, "ranks_per_node": 0, "cut": "auto",
-                    "transports": [{"name": "shared", "step_s": 1e-5}]}]}}})");
-  const auto& processor = profile.at("P");
-  ASSERT_NE(find(processor, "S", {.columns = 1, .rows = 2}, 1), nullptr) << "the same n and nonzer";
-  ASSERT_EQ(processor.transports.size(), 1U);
-  EXPECT_TRUE(processor.transports[0].is_like(timed_transports({.columns = 1, .rows = 6}, 0.0)));
+                            "block_width": 4096, "step_s": 1e-4}]}]}}})");
+  EXPECT_NE(find(profile.at("P"), "S", {.columns = 1, .rows = 2}, 1), nullptr) << "the same n and nonzer";
+  EXPECT_EQ(profile.at("P").measured.date, "");
 }
 
 /// Nothing reads it any more; what stands beside it stays.
@@ -178,11 +179,8 @@ TEST(TuningProfileTest, AMatrixThatIsNotOfTheBenchmarkIsKnownByItsHash) {
   profile["P"].critical_vector_length = 4;
   profile["P"].put(tuned);
   const auto read = parse_profile(format_profile(profile));
-  const auto& known = read.at("P").cases.front().matrix;
-  EXPECT_EQ(known.name, "bridge.mtx");
-  EXPECT_EQ(known.order, 1400);
-  EXPECT_EQ(known.nonzer, std::nullopt);
-  EXPECT_EQ(known.pattern_hash, hash_of_text("bridge"));
+  EXPECT_EQ(format_profile(read), format_profile(profile));
+  EXPECT_EQ(read.at("P").cases.front().matrix.pattern_hash, hash_of_text("bridge"));
   EXPECT_EQ(find(read.at("P"), "S", {.columns = 1, .rows = 2}, 1), nullptr) << "as large, but not the same";
   auto text = format_profile(profile);
   const std::string key = "\"pattern_hash\": \"";
@@ -197,11 +195,10 @@ TEST(TuningProfileTest, WhatIsNoProfileIsRefused) {
     return text;
   };
   for (const auto& text :
-       {std::string(), std::string("{"), std::string("[]"), std::string("{}"),
+       {std::string(), std::string("{"), std::string("{}"),
         changed("\"schema_version\": 1", "\"schema_version\": 2"), changed("\"cases\"", "\"boxes\""),
         changed("\"critical_vector_length\": 6", "\"critical_vector_length\": -6"),
         changed("\"block_width\": 4096", "\"block_width\": 4095"),
-        changed("\"prefetch_distance\": 512", "\"prefetch_distance\": \"far\""),
         changed("\"step_s\": 0.001", "\"step_s\": 0.0"), changed("\"columns\": 1", "\"columns\": 0")}) {
     EXPECT_THROW(static_cast<void>(parse_profile(text)), InputError) << text;
   }
@@ -224,8 +221,6 @@ TEST(DefaultProfilePathTest, FollowsTheBaseDirectorySpecification) {
     setenv("XDG_CACHE_HOME", ignored, 1);
     EXPECT_EQ(default_profile_path(), "/home/user/.cache/cg2d/profile.json");
   }
-  unsetenv("XDG_CACHE_HOME");
-  EXPECT_EQ(default_profile_path(), "/home/user/.cache/cg2d/profile.json");
   unsetenv("HOME");
   EXPECT_EQ(default_profile_path(), std::nullopt);
   setenv("HOME", home.c_str(), 1);
@@ -249,34 +244,6 @@ TEST(UnphysicalCaseTest, AStepTakesAtLeastItsArithmetic) {
   EXPECT_EQ(why_unphysical_steps(tuned.kernels, tuned.nonzeros_per_rank), "");
   tuned.kernels.front().step_s = 1e-9;
   EXPECT_NE(why_unphysical_steps(tuned.kernels, tuned.nonzeros_per_rank).find("sell"), std::string::npos);
-}
-
-TEST(TuningProfileTest, KeepsHowItWasMeasured) {
-  auto profile = example();
-  const MeasurementRecord record{.date = "2026-11-22T12:30:00Z", .attempts = 2, .disturbance = "busy"};
-  auto& other = profile.at("Some processor, L1d 32 KiB");
-  other.measured = {.date = "2026-01-02T03:04:05Z", .attempts = 1};
-  other.cases.front().measured = record;
-  const auto read = parse_profile(format_profile(profile)).at("Some processor, L1d 32 KiB");
-  const auto& its_case = read.cases.front();
-  EXPECT_EQ(read.record_for(its_case.matrix, its_case.configuration).disturbance, "busy");
-  EXPECT_EQ(read.record_for(its_case.matrix, {.grid = {.columns = 7, .rows = 1}}).date,
-            "2026-01-02T03:04:05Z")
-      << "settings of other cases: the date of the curve";
-  EXPECT_EQ(parse_profile(format_profile(example())).begin()->second.measured.date, "")
-      << "a file of an earlier program";
-}
-
-TEST(RemoveMeasurementsTest, OfAProcessorOrOfAMatrix) {
-  auto profile = example();
-  profile.begin()->second.put(timed_transports({.columns = 1, .rows = 2}, 1e-5));
-  EXPECT_EQ(remove_measurements(profile, "no such name"), 0);
-  EXPECT_EQ(profile.size(), 2U);
-  EXPECT_EQ(remove_measurements(profile, "S"), 2) << "a case of kernels and one of transports";
-  const auto& some = profile.at("Some processor, L1d 32 KiB");
-  EXPECT_EQ(some.cases.size(), 1U);
-  EXPECT_EQ(remove_measurements(profile, "Some processor, L1d 32 KiB"), 2) << "the curve and class B";
-  EXPECT_EQ(profile.size(), 1U);
 }
 
 }  // namespace
