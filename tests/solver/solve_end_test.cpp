@@ -93,17 +93,6 @@ TEST(SolveEndTest, ARecurrenceThatDriftedGoesOnFromTheRecomputedResidual) {
   EXPECT_LE(result.true_residual_norm, 1e-10 * result.right_hand_side_norm);
 }
 
-TEST(SolveEndTest, AToleranceBelowTheRoundingStagnates) {
-  const auto result =
-      test::solve_rows(line_rows(60, 1.0), one_two_three(60), Tolerance({.relative = 1e-18})).result;
-  EXPECT_EQ(result.end, SolveEnd::stagnated);
-  const double tolerance = 1e-18 * result.right_hand_side_norm;
-  EXPECT_GT(result.true_residual_norm, tolerance);
-  EXPECT_LE(result.residual_norm, tolerance) << "the recurrence parted from b - A x";
-  EXPECT_LT(result.true_residual_norm, 1e-12 * result.right_hand_side_norm) << "x is as good as it gets";
-  EXPECT_TRUE(contains(sentence_of(result), "recurrence")) << sentence_of(result);
-}
-
 /// A diagonal from 10 ^ high downwards, over so many decades.
 DenseRows diagonal_rows(size_t size, double high, double decades) {
   DenseRows rows(size, std::vector<double>(size));
