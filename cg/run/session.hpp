@@ -29,7 +29,7 @@
 #include "cg/run/streaming/streaming_feature.hpp"
 #include "cg/run/watch/stall_watch.hpp"
 #include "cg/solver/assembled_operator.hpp"
-#include "cg/solver/distributed_vectors.hpp"
+#include "cg/solver/linear_operator.hpp"
 #include "cg/solver/npb_iteration.hpp"
 #include "cg/solver/slow_ranks.hpp"
 #include "cg/solver/step_observer.hpp"

@@ -6,8 +6,8 @@
 #include <memory>
 
 #include "cg/base/process_memory.hpp"
-#include "cg/solver/preconditioner.hpp"
-#include "cg/solver/stop_rule.hpp"
+#include "cg/solver/linear_operator.hpp"
+#include "cg/solver/step_observer.hpp"
 #include "kernels/spmv.hpp"
 
 namespace cg2d {
@@ -160,19 +160,13 @@ class CgRecurrence : public Interface {
   HugePageVector r_;
 };
 
-/// One form of CG. A new one is one file that defines its row, and its entry in cg_variant_table().
+/// One form of CG. A new one is a class derived from CgRecurrence, and its entry in cg_variant_table().
 struct CgVariantRow {
   std::string_view name;
   std::string_view description;
   int sums_per_step = 0;  ///< over all ranks
   std::unique_ptr<CgRecurrence> (*make)(const CgParts& parts) = nullptr;
 };
-
-/// CgVariantRow::make of a form.
-template <typename Form>
-std::unique_ptr<CgRecurrence> make_recurrence(const CgParts& parts) {
-  return std::make_unique<Form>(parts);
-}
 
 /// All forms; the first one is the classic one, which the benchmark's rules prescribe.
 std::span<const CgVariantRow> cg_variant_table();

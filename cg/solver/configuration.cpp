@@ -136,7 +136,8 @@ std::span<const ConfigurationAxis> configuration_axes() {
                         .values = names_of(sum_form_table()),
                         .own_label =
                             [](const Configuration& one) {
-                              return one.sum_form == default_sum_form ? "" : sum_form_name(one.sum_form);
+                              return one.sum_form == Configuration{}.sum_form ? ""
+                                                                              : sum_form_name(one.sum_form);
                             },
                         .why_refused = &why_sum_is_refused},
       ConfigurationAxis{

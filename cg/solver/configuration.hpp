@@ -21,15 +21,12 @@ namespace cg2d {
 /// The value of an axis that the program is to choose.
 inline constexpr std::string_view automatic_choice = "auto";
 
-/// The form of the sum of runs that are not asked for another one.
-inline constexpr comm::SumForm default_sum_form = comm::SumForm::reduce_scatter;
-
 struct Configuration {
-  comm::ProcessGrid grid{.columns = 0, .rows = 0};        ///< 0 x 0: still to be chosen
-  std::string kernel{automatic_choice};                   ///< a row's name, or automatic_choice
-  std::string transport{comm::default_transport().name};  ///< a row's name, or automatic_choice
-  comm::SumForm sum_form = default_sum_form;              ///< over a process row
-  int thread_count = 1;                                   ///< threads of each rank
+  comm::ProcessGrid grid{.columns = 0, .rows = 0};         ///< 0 x 0: still to be chosen
+  std::string kernel{automatic_choice};                    ///< a row's name, or automatic_choice
+  std::string transport{comm::default_transport().name};   ///< a row's name, or automatic_choice
+  comm::SumForm sum_form = comm::SumForm::reduce_scatter;  ///< over a process row
+  int thread_count = 1;                                    ///< threads of each rank
   bool overlaps = false;              ///< the product begins while the collection is under way
   std::string cut{automatic_choice};  ///< of the matrix, as matrix_cut_from() takes it
   bool is_reproducible = false;  ///< bitwise identical on any grid, transport, kernel and number of threads

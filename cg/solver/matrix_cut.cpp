@@ -18,6 +18,15 @@ constexpr std::string_view cut_option = "--cut";
 constexpr std::string_view file_prefix = "file:";
 constexpr int any_piece_count = 0;
 
+/// Rank 0 reads the file, and all get the same shares or the same error. Collective.
+std::vector<double> common_shares_of(const MatrixCut& cut, int piece_count, comm::RankGroup& group) {
+  std::vector<double> shares;
+  agree_on(group, [&] {
+    if (group.rank() == 0) shares = shares_of_file(cut.path, piece_count);
+  });
+  return group.gather_all(std::span<const double>(shares)).front();
+}
+
 }  // namespace
 
 MatrixCut matrix_cut_from(std::string_view text) {
@@ -48,19 +57,11 @@ Configuration with_cut(Configuration configuration, std::string_view usual) {
 
 std::vector<int64_t> piece_starts_for(const MatrixCut& cut, const MatrixSource& source,
                                       comm::RankGroup& group) {
-  std::vector<double> shares;
-  if (cut.kind == MatrixCut::Kind::file) {
-    // Rank 0 reads the file, and all get the same shares or the same error.
-    agree_on(group, [&] {
-      if (group.rank() == 0) shares = shares_of_file(cut.path, group.size());
-    });
-    shares = group.gather_all(std::span<const double>(shares)).front();
-  } else if (cut.kind == MatrixCut::Kind::nonzeros) {
-    shares = comm::equal_shares(group.size());
-  } else {
-    return {};
-  }
-  return source.balanced_piece_starts(shares, group);
+  if (cut.kind == MatrixCut::Kind::file)
+    return source.balanced_piece_starts(common_shares_of(cut, group.size(), group), group);
+  if (cut.kind == MatrixCut::Kind::nonzeros)
+    return source.balanced_piece_starts(comm::equal_shares(group.size()), group);
+  return {};
 }
 
 std::vector<double> shares_of_file(const std::string& path, int piece_count) {
@@ -74,11 +75,7 @@ std::vector<double> shares_of_file(const std::string& path, int piece_count) {
 
 std::optional<int> rank_count_for(const MatrixCut& cut, comm::RankGroup& group) {
   if (cut.kind != MatrixCut::Kind::file) return std::nullopt;
-  int64_t count = 0;
-  agree_on(group, [&] {
-    if (group.rank() == 0) count = std::ssize(shares_of_file(cut.path, any_piece_count));
-  });
-  return static_cast<int>(group.maximum(count));
+  return static_cast<int>(std::ssize(common_shares_of(cut, any_piece_count, group)));
 }
 
 std::vector<double> shares_in(std::string_view text, const std::string& path, int piece_count) {

@@ -199,25 +199,6 @@ std::array<double, 2> VectorOps::step_residual(double a, ConstPiece q, ConstPiec
   });
 }
 
-void VectorOps::step_and_turn(double a, double b, ConstPiece z, Piece p, Piece x, ConstPiece d) {
-  record_update(work_on(x, 3, 2));
-  record_update(d.empty() ? work_on(p, 2, 2) : work_on(p, 3, 3));
-  on_parts(thread_count_, x.size(), [&](const ElementRange& part) {
-    const auto turn_with = [&](const auto& z_of) {
-      for_each_piece(part, [&](const ElementRange& piece) {
-        add_to(a, piece.of(p), piece.of(x));
-        turn_to(b, z_of(piece.of(z), piece), piece.of(p));
-      });
-    };
-    if (d.empty()) return turn_with([](ConstPiece own_z, const ElementRange&) { return own_z; });
-    std::array<double, cached_elements> scaled{};
-    turn_with([&](ConstPiece own_z, const ElementRange& piece) {
-      std::transform(own_z.begin(), own_z.end(), piece.of(d).begin(), scaled.begin(), std::multiplies<>());
-      return ConstPiece(scaled).first(piece.size);
-    });
-  });
-}
-
 void VectorOps::scale_and_add(ConstPiece x, double b, Piece y) {
   record_update(work_on(y, 3, 2));
   on_parts(thread_count_, x.size(), [&](const ElementRange& part) {
@@ -307,16 +288,33 @@ void VectorOps::subtract_scaled_each(std::span<const double> factors, ConstPiece
               [&](size_t k, double factor, double) { y.data()[k] -= factor * x.data()[k]; });
 }
 
-void VectorOps::step_and_turn_each(std::span<const double> lengths, std::span<const double> factors,
-                                   ConstPiece z, Piece p, Piece x, ConstPiece d) {
-  if (lengths.size() == 1) return step_and_turn(lengths[0], factors[0], z, p, x, d);
+void VectorOps::step_and_turn(std::span<const double> lengths, std::span<const double> factors, ConstPiece z,
+                              Piece p, Piece x, ConstPiece d) {
   record_update(work_on(x, 3, 2));
-  record_update(work_on(p, 2, 2));
-  const auto step = [&](size_t k, double length, double factor) {
-    x.data()[k] += length * p.data()[k];
-    p.data()[k] = z.data()[k] + factor * p.data()[k];
-  };
-  on_elements(thread_count_, x.size(), lengths, step, factors);
+  record_update(d.empty() ? work_on(p, 2, 2) : work_on(p, 3, 3));
+  if (lengths.size() > 1) {
+    const auto step = [&](size_t k, double length, double factor) {
+      x.data()[k] += length * p.data()[k];
+      p.data()[k] = z.data()[k] + factor * p.data()[k];
+    };
+    return on_elements(thread_count_, x.size(), lengths, step, factors);
+  }
+  const double a = lengths[0];
+  const double b = factors[0];
+  on_parts(thread_count_, x.size(), [&](const ElementRange& part) {
+    const auto turn_with = [&](const auto& z_of) {
+      for_each_piece(part, [&](const ElementRange& piece) {
+        add_to(a, piece.of(p), piece.of(x));
+        turn_to(b, z_of(piece.of(z), piece), piece.of(p));
+      });
+    };
+    if (d.empty()) return turn_with([](ConstPiece own_z, const ElementRange&) { return own_z; });
+    std::array<double, cached_elements> scaled{};
+    turn_with([&](ConstPiece own_z, const ElementRange& piece) {
+      std::transform(own_z.begin(), own_z.end(), piece.of(d).begin(), scaled.begin(), std::multiplies<>());
+      return ConstPiece(scaled).first(piece.size);
+    });
+  });
 }
 
 void VectorOps::subtract_where(std::span<const double> are_taken, ConstPiece x, ConstPiece y, Piece z) {

@@ -66,9 +66,6 @@ class VectorOps {
   void step_along(double a, ConstPiece p, ConstPiece q, Piece x, Piece r);
   /// r := r - a q; returns {r . D r, r . r} for the diagonal d of D, in the same pass over the vectors.
   [[nodiscard]] std::array<double, 2> step_residual(double a, ConstPiece q, ConstPiece d, Piece r);
-  /// x := x + a p, then p := z + b p: the end of a step and its next direction, p read once. D z for z where the diagonal d of D is not empty.
-  /// Counts as two operations.
-  void step_and_turn(double a, double b, ConstPiece z, Piece p, Piece x, ConstPiece d = {});
   /// y := x + b y
   void scale_and_add(ConstPiece x, double b, Piece y);
   /// z := (x1 y1, ..., xn yn)
@@ -90,15 +87,16 @@ class VectorOps {
   void fill(double a, Piece y);
 
   // Several vectors at once, row by row: the elements of a row, one of each vector, are neighbours. There are as many
-  // vectors as numbers: 1, 2, 4, 8 or 16. With one they are the operations above.
+  // vectors as numbers: 1, 2, 4, 8 or 16.
 
   /// sums := x . y of each vector, over this rank's piece
   void dots(ConstPiece x, ConstPiece y, std::span<double> sums);
   /// y := y - a x with a number for each vector.
   void subtract_scaled_each(std::span<const double> factors, ConstPiece x, Piece y);
-  /// step_and_turn() with two numbers for each vector; d: of one vector alone.
-  void step_and_turn_each(std::span<const double> lengths, std::span<const double> factors, ConstPiece z,
-                          Piece p, Piece x, ConstPiece d = {});
+  /// x := x + a p, then p := z + b p, a and b a length and a factor for each vector: the end of a step and its next direction, p read once. D z for
+  /// z where the diagonal d of D is not empty, of one vector alone. Counts as two operations.
+  void step_and_turn(std::span<const double> lengths, std::span<const double> factors, ConstPiece z, Piece p,
+                     Piece x, ConstPiece d = {});
   /// z := x - y, and y := x, of the vectors whose number is not 0.
   void subtract_where(std::span<const double> are_taken, ConstPiece x, ConstPiece y, Piece z);
   void copy_where(std::span<const double> are_taken, ConstPiece x, Piece y);

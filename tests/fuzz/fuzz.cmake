@@ -135,14 +135,12 @@ set(text_parsers
     cg/report/run_verdict.cpp
     cg/solver/cg_recurrence.cpp
     cg/solver/cg_step.cpp
-    cg/solver/classic_recurrence.cpp
     cg/solver/configuration.cpp
     cg/solver/matrix_cut.cpp
     cg/run/run_report.cpp
     cg/run/session_report.cpp
     cg/run/solve/solve_options.cpp
     cg/solver/npb_iteration.cpp
-    cg/solver/one_sum_recurrences.cpp
     cg/solver/slow_ranks.cpp
     cg/solver/solve_end.cpp
     cg/timing/events.cpp
@@ -171,7 +169,6 @@ set(command_parsers
     cg/matrix/matrix_source.cpp
     cg/matrix/npb_matrix.cpp
     cg/matrix/stencil.cpp
-    cg/solver/operators/factored_system.cpp
     cg/solver/operators/matrix_free.cpp
     cg/solver/operators/stencil_operator.cpp
     cg/report/report.cpp

@@ -123,7 +123,7 @@ class Rooms(unittest.TestCase):
             for code in [re.sub(r"//.*|#include.*", "", file.read_text())]
             if re.search(r"\bmake_(block|overlapped)_product\b|\bAssembledOperator\b \w+[({]", code)
         }
-        parts = {f"cg/solver/{name}" for name in ("assembled_operator.cpp", "block_product.cpp", "block_product.hpp")}
+        parts = {f"cg/solver/{name}" for name in ("assembled_operator.cpp", "assembled_operator.hpp")}
         self.assertEqual(makers, parts, "others call assemble(), or its steps")
 
     def test_nothing_obeys_the_locale_of_the_host_program(self):

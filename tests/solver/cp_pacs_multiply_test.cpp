@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cmath>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -45,16 +44,6 @@ kernels::CsrBlock whole_matrix(const Problem& problem) {
   return default_source().make(problem)->build(layout, group(), 1).block;
 }
 
-/// Both moments, and the share of rows below two lengths near the mean. Tolerances: the positions of a row
-/// are not quite independent, and the random numbers are fixed; measured were 0.1 %, 1 % and 0.012.
-void expect_close(const RowLengthDistribution& expected, const RowLengthDistribution& real) {
-  const auto mean = static_cast<int>(real.mean());
-  EXPECT_NEAR(expected.mean() / real.mean(), 1.0, 0.005);
-  for (const int length : {mean / 2, mean, 2 * mean}) {
-    EXPECT_NEAR(expected.share_below(length), real.share_below(length), 0.03) << length;
-  }
-}
-
 TEST(CpPacsMultiplyTest, MeetsTables4And5) {
   const auto machine = find_machine("cp-pacs").conditions.front();
   const auto& problem = *find_class("B");
@@ -64,7 +53,6 @@ TEST(CpPacsMultiplyTest, MeetsTables4And5) {
     SCOPED_TRACE("Px " + std::to_string(columns));
     const auto lengths = real_row_lengths(matrix, columns);
     const auto expected = expected_row_lengths(problem, columns);
-    expect_close(expected, lengths);
     const double rows = static_cast<double>(problem.n) * columns / 256;
     const auto clocks = [&](const std::string& kernel, const RowLengthDistribution& distribution) {
       return machine.clock_hz *

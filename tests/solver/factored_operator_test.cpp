@@ -7,12 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "cg/matrix/npb_vectors.hpp"
 #include "cg/solver/npb_iteration.hpp"
 #include "cg/solver/operators/matrix_free.hpp"
-#include "support/block_entries.hpp"
 #include "support/error_of.hpp"
-#include "support/layouts.hpp"
 #include "support/mpi_test.hpp"
 #include "support/npb_reference.hpp"
 
@@ -20,46 +17,6 @@ namespace cg2d::factored_operator_test {
 namespace {
 
 using test::group;
-
-/// The entries of this rank's block, which are those of `expected` in its rows and columns.
-void expect_block(const kernels::CsrBlock& block, const comm::BlockLayout& layout,
-                  const test::ReferenceMatrix& expected) {
-  const auto rows = layout.row_block(layout.grid().row_of(group().rank()));
-  const auto columns = layout.column_block(layout.grid().column_of(group().rank()));
-  std::vector<std::vector<kernels::CsrBlock::Entry>> entries;
-  for (auto row = rows.begin; row < rows.end; ++row) {
-    auto& of_row = entries.emplace_back();
-    for (const auto& [column, value] : expected[static_cast<size_t>(row)]) {
-      if (columns.contains(column))
-        of_row.push_back({.column = static_cast<int32_t>(column - columns.begin), .value = value});
-    }
-  }
-  EXPECT_EQ(block.column_count, columns.size());
-  EXPECT_TRUE(test::entries_of(block) ==
-              test::entries_of(kernels::CsrBlock::from_rows(columns.size(), entries)));
-}
-
-TEST(FactoredOperatorTest, TheFactorsAreTheVectorsOfTheDefinition) {
-  for (const auto& problem : test::awkward_problems()) {
-    const auto drawn = test::draw_reference_vectors(problem);
-    test::ReferenceMatrix factor(static_cast<size_t>(problem.n));
-    test::ReferenceMatrix transposed(static_cast<size_t>(problem.n));
-    for (size_t number = 0; number < drawn.vectors.size(); ++number) {
-      for (const auto& [position, value] : drawn.vectors[number]) {
-        factor[static_cast<size_t>(position)][static_cast<int32_t>(number)] = value;
-        transposed[number][position] = value;
-      }
-    }
-    SCOPED_TRACE("nonzer " + std::to_string(problem.nonzer));
-    test::for_every_layout(problem.n, group().size(), [&](const test::NamedLayout& named) {
-      const auto made = make_npb_factor(problem, named.layout, group());
-      expect_block(made.factor, named.layout, factor);
-      expect_block(made.transposed, named.layout, transposed);
-      EXPECT_EQ(static_cast<int64_t>(made.weights.size()),
-                named.layout.piece(named.layout.column_piece_of(group().rank())).size());
-    });
-  }
-}
 
 /// One product of the operator, compared with the assembled matrix, and its phases.
 void expect_product(MatrixFreeSystem& system, const test::ReferenceMatrix& matrix) {

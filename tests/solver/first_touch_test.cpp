@@ -13,9 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "cg/base/process_memory.hpp"
-#include "cg/solver/block_product.hpp"
-#include "cg/solver/vector_ops.hpp"
+#include "cg/solver/assembled_operator.hpp"
 #include "cg/tuning/run_plan.hpp"
 #include "kernels/spmv.hpp"
 #include "support/mpi_test.hpp"
@@ -93,60 +91,12 @@ std::vector<int64_t> touched_pages(const std::function<void()>& work) {
   return faults;
 }
 
-/// Each thread must have touched the pages of its part of a vector, borders in elements: all but one at either end.
-void expect_parts(const std::vector<int64_t>& pages, const std::vector<int64_t>& borders) {
-  for (size_t part = 0; part < pages.size(); ++part) {
-    const auto bytes = (borders[part + 1] - borders[part]) * static_cast<int64_t>(sizeof(double));
-    EXPECT_GE(pages[part], bytes / static_cast<int64_t>(page_size()) - 2) << "thread " << part;
-  }
-}
-
 class FirstTouchTest : public testing::Test {
  protected:
   /// One fault for each small page, wherever it is.
   static void SetUpTestSuite() { prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0); }
   static void TearDownTestSuite() { prctl(PR_SET_THP_DISABLE, 0, 0, 0, 0); }
 };
-
-TEST_F(FirstTouchTest, VectorOperationsTouchTheirOwnParts) {
-  constexpr size_t size = 100'001;
-  const HugePageVector y(size, 1.0);
-  VectorOps vectors(thread_count);
-  const std::vector<std::function<void(HugePageVector&)>> works{[&](auto& x) { vectors.fill(1.0, x); },
-                                                                [&](auto& x) { vectors.copy(y, x); },
-                                                                [&](auto& x) { vectors.add_scaled(2.0, y, x); },
-                                                                [&](auto& x) { vectors.scale_and_add(y, 0.5, x); },
-                                                                [&](auto& x) { vectors.set_scaled(2.0, y, x); },
-                                                                [&](auto& x) { static_cast<void>(vectors.dot(x, y)); }};
-  for (size_t k = 0; k < works.size(); ++k) {
-    SCOPED_TRACE("operation " + std::to_string(k));
-    HugePageVector x(size);
-    expect_parts(touched_pages([&] { works[k](x); }), {0, size / 3 + 1, size - size / 3, size});
-  }
-}
-
-TEST_F(FirstTouchTest, AKernelTouchesItsRowsOfTheResult) {
-  // Rows that grow longer: parts of equal nonzeros are not parts of equal rows.
-  std::vector<std::vector<kernels::CsrBlock::Entry>> rows(20'000);
-  for (size_t row = 0; row < rows.size(); ++row) {
-    for (size_t k = 0; k <= row / 2000; ++k)
-      rows[row].push_back({.column = static_cast<int32_t>(100 * k + row % 100), .value = 1.0});
-  }
-  const auto block = kernels::CsrBlock::from_rows(1000, rows);
-  const auto borders = kernels::split_rows_by_nonzeros(block.row_starts.span(), thread_count);
-  const HugePageVector p(1000, 1.0);
-  const HugePageVector p_rows(rows.size(), 1.0);
-  for (const auto& row : kernels::kernel_table()) {
-    SCOPED_TRACE(std::string(row.name));
-    const auto kernel = row.make(block.copy(), {.thread_count = thread_count});
-    HugePageVector q(rows.size());
-    HugePageVector q_columns(row.stores_half() ? 1000 : 0);
-    expect_parts(touched_pages([&] {
-                   kernel->multiply({.p_columns = p, .p_rows = p_rows, .q_rows = q, .q_columns = q_columns});
-                 }),
-                 borders);
-  }
-}
 
 TEST_F(FirstTouchTest, EachThreadMakesItsPartOfAKernelsFormat) {
   auto problem = test::custom_problem(6000, 5, 10.0, 1);

@@ -74,12 +74,6 @@ TEST(MatrixCutTest, AFileIsForAsManyRanksAsItHasShares) {
   }
 }
 
-TEST(MatrixCutTest, EvenPiecesHaveNoBorders) {
-  const auto source = default_source().make(*find_class("S"));
-  for (const auto* text : {"even", "random:3"})
-    EXPECT_TRUE(piece_starts_for(matrix_cut_from(text), *source, group()).empty()) << text;
-}
-
 TEST(MatrixCutTest, PiecesOfTheBenchmarkHaveEqualNumbersOfNonzeros) {
   for (const auto* name : {"S", "W"}) {
     const auto source = default_source().make(*find_class(name));

@@ -1,6 +1,6 @@
 // Every grid of 1 to 36 ranks. Reproducible sums: the same bits of zeta and of every residual as on one rank, on every grid, cut, transport,
 // kernel, form of the sum and number of threads. What is compared with is computed by one rank alone, so all numbers of ranks agree. And zeta
-// of classes S and W by the usual sums.
+// of class S by the usual sums.
 
 #include <gtest/gtest.h>
 
@@ -26,12 +26,11 @@ std::vector<double> expected_figures(const Problem& problem) {
 }
 
 /// All combinations that go together, with each transport that serves here.
-std::vector<std::vector<test::SolverConfig>> configs_of_transports() {
+std::vector<test::SolverConfig> all_configs() {
   // Threads of ranks that share cores take long.
   const std::vector<int> thread_counts = test::is_campaign() ? std::vector{1, 2, 4} : std::vector{1, 2};
-  std::vector<std::vector<test::SolverConfig>> all;
+  std::vector<test::SolverConfig> configs;
   for (const auto* transport : test::usable_transports()) {
-    auto& configs = all.emplace_back();
     for (const auto* kernel : test::usable_kernels()) {
       if (!kernel->makes_reproducible) continue;
       for (const int thread_count : thread_counts) {
@@ -47,24 +46,15 @@ std::vector<std::vector<test::SolverConfig>> configs_of_transports() {
       }
     }
   }
-  return all;
+  return configs;
 }
 
-/// A choice that goes through all combinations from turn to turn: in the campaign one with each transport, else one
-/// or two.
+/// A choice of one or two, in the campaign of some more, that goes through all combinations from turn to turn.
 std::vector<test::SolverConfig> configs(size_t turn) {
+  // No divisors in common with the number of kernels, threads, overlaps or forms.
+  const size_t stride = test::is_campaign() ? 31 : 61;
+  const auto all = all_configs();
   std::vector<test::SolverConfig> chosen;
-  if (test::is_campaign()) {
-    // No divisor in common with the number of kernels, threads, overlaps or forms.
-    constexpr size_t stride = 7;
-    for (const auto& of_transport : configs_of_transports())
-      chosen.push_back(of_transport[(turn * stride + chosen.size()) % of_transport.size()]);
-    return chosen;
-  }
-  constexpr size_t stride = 61;
-  std::vector<test::SolverConfig> all;
-  for (const auto& of_transport : configs_of_transports())
-    all.insert(all.end(), of_transport.begin(), of_transport.end());
   for (size_t k = turn % stride; k < all.size(); k += stride) chosen.push_back(all[k]);
   return chosen;
 }
@@ -102,11 +92,7 @@ void expect_same_bits_on_every_grid(const Problem& problem, int most_layouts) {
   auto turn = first_turn;
   for (const auto& grid : comm::factorizations(group().size())) {
     for (const auto& named : chosen_layouts(problem.n, grid, turn, most_layouts)) {
-      const auto chosen = configs(turn++);
-      if (test::is_campaign()) {
-        ASSERT_EQ(chosen.size(), configs_of_transports().size());
-      }
-      for (const auto& config : chosen) expect_same_bits(problem, named, config, expected);
+      for (const auto& config : configs(turn++)) expect_same_bits(problem, named, config, expected);
     }
   }
   EXPECT_GT(turn, first_turn);
@@ -129,59 +115,20 @@ TEST(ReproducibleTest, LargerClassesHaveTheSameBitsEverywhere) {
   for (const auto* name : {"A", "B"}) expect_same_bits_on_every_grid(test::short_problem(name, 1), 1);
 }
 
-/// The tests above can fail.
-TEST(ReproducibleTest, UsualSumsDependOnTheGrid) {
-  if (group().size() < 4) GTEST_SKIP() << "few ranks have few grids";
-  const auto problem = test::short_problem("S", 2);
-  const auto expected = expected_figures(problem);
-  bool differs = false;
-  for (const auto& grid : comm::factorizations(group().size())) {
-    differs = !test::same_bits(test::figures_of(test::solve(problem, comm::BlockLayout::even(problem.n, grid),
-                                                            {.kernel = &kernels::kernel_named("csr-simd")})),
-                               expected);
-    if (differs) break;
-  }
-  EXPECT_TRUE(differs);
-}
-
 // ---------------------------------------------------------------- usual sums
 
-// On many ranks: solver_test.cpp has every transport and kernel on few. One start of the ranks for all their grids: with more ranks than cores
-// MPI takes longer to start them than class S takes. (tests/program/class_grids_test.py starts the program for every grid.)
-
-void expect_reference_zeta_on_every_grid(const Problem& problem, const test::SolverConfig& config) {
-  if (is_of_few_ranks() || !config.transport->why_unavailable(group()).empty()) return;
+/// On many ranks: solver_test.cpp has every transport and kernel on few. One start of the ranks for all their grids: with more ranks than cores
+/// MPI takes longer to start them than class S takes. (tests/program/class_grids_test.py starts the program for every grid.)
+TEST(AllGridsTest, ClassS) {
+  if (is_of_few_ranks()) return;
+  const auto& problem = *find_class("S");
   for (const auto& grid : comm::factorizations(group().size())) {
-    SCOPED_TRACE("class " + problem.class_name + ", grid " + grid.name() + ", " + test::describe(config));
-    const auto steps = test::solve(problem, comm::BlockLayout::even(problem.n, grid), config);
+    SCOPED_TRACE("grid " + grid.name());
+    const auto steps = test::solve(problem, comm::BlockLayout::even(problem.n, grid), {});
     ASSERT_EQ(steps.size(), static_cast<size_t>(problem.niter));
     EXPECT_TRUE(meets_reference(problem, steps.back().zeta));
-    test::expect_official_zetas(steps, problem.class_name == "S"
-                                           ? std::span<const double>(test::class_s_zetas)
-                                           : test::class_w_zetas);
+    test::expect_official_zetas(steps);
   }
-}
-
-TEST(AllGridsTest, ClassS) { expect_reference_zeta_on_every_grid(*find_class("S"), {}); }
-
-/// Many ranks on few cores take long, so by default other transports do the first steps only: a wrong product shows in the first one already.
-TEST(AllGridsTest, ClassSByOtherTransports) {
-  auto problem = *find_class("S");
-  problem.niter = test::by_extent(3, problem.niter);
-  problem.reference_zeta = test::class_s_zetas[static_cast<size_t>(problem.niter) - 1];
-  expect_reference_zeta_on_every_grid(
-      problem, {.kernel = &kernels::kernel_named("symmetric"), .transport = comm::find_transport("shared")});
-  expect_reference_zeta_on_every_grid(problem, {.transport = comm::find_transport("put")});
-  // Beyond that each collective takes long on two cores; `cg2d sweep --transport native` does them all.
-  constexpr int most_ranks = 12;
-  if (group().size() <= most_ranks)
-    expect_reference_zeta_on_every_grid(problem, {.transport = comm::find_transport("native")});
-}
-
-TEST(AllGridsTest, ClassW) {
-  constexpr int most_ranks = 16;
-  if (group().size() > most_ranks) GTEST_SKIP() << "class W is tested on up to 16 ranks";
-  expect_reference_zeta_on_every_grid(*find_class("W"), {.transport = comm::find_transport("shared")});
 }
 
 }  // namespace

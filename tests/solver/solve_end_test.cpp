@@ -93,17 +93,6 @@ TEST(SolveEndTest, ARecurrenceThatDriftedGoesOnFromTheRecomputedResidual) {
   EXPECT_LE(result.true_residual_norm, 1e-10 * result.right_hand_side_norm);
 }
 
-TEST(SolveEndTest, AToleranceBelowTheRoundingStagnates) {
-  const auto result =
-      test::solve_rows(line_rows(60, 1.0), one_two_three(60), Tolerance({.relative = 1e-18})).result;
-  EXPECT_EQ(result.end, SolveEnd::stagnated);
-  const double tolerance = 1e-18 * result.right_hand_side_norm;
-  EXPECT_GT(result.true_residual_norm, tolerance);
-  EXPECT_LE(result.residual_norm, tolerance) << "the recurrence parted from b - A x";
-  EXPECT_LT(result.true_residual_norm, 1e-12 * result.right_hand_side_norm) << "x is as good as it gets";
-  EXPECT_TRUE(contains(sentence_of(result), "recurrence")) << sentence_of(result);
-}
-
 /// A diagonal from 10 ^ high downwards, over so many decades.
 DenseRows diagonal_rows(size_t size, double high, double decades) {
   DenseRows rows(size, std::vector<double>(size));
@@ -112,9 +101,12 @@ DenseRows diagonal_rows(size_t size, double high, double decades) {
   return rows;
 }
 
+// Parts of sentences.
+constexpr const char* singular = "singular to double precision";
+constexpr const char* out_of_range = "leave the range of double precision";
+
 /// A system with its end. quantity_step -1: any.
 struct EndCase {
-  const char* name;
   DenseRows rows;
   std::vector<double> b;
   SolveEnd end;
@@ -138,44 +130,14 @@ std::vector<EndCase> end_cases() {
   auto free_ends = line_rows(30, 1.0);
   free_ends.front().front() = free_ends.back().back() = 1.0;
   std::vector<EndCase> cases{
-      {"few steps",
-       line_rows(23, 1.0),
-       one_two_three(23),
-       step_limit,
-       "",
-       -1,
-       {"iteration limit: after 4 steps"},
-       4},
-      {"negative definite",
-       negated(line),
-       ramp,
-       not_positive_definite,
-       "p . A p",
-       1,
-       {"p . A p is -", "in step 1"}},
+      {line_rows(23, 1.0), one_two_three(23), step_limit, "", -1, {"iteration limit: after 4 steps"}, 4},
+      {negated(line), ramp, not_positive_definite, "p . A p", 1, {"p . A p is -", "in step 1"}},
       // The first direction sees a positive mean, the second one the negative eigenvalue.
-      {"indefinite",
-       {{1.0, 0.0, 0.0}, {0.0, -2.0, 0.0}, {0.0, 0.0, 3.0}},
-       {1.0, 1.0, 1.0},
-       not_positive_definite,
-       "p . A p",
-       2},
-      {"zeros",
-       DenseRows(2, std::vector<double>(2)),
-       {1.0, 1.0},
-       stagnated,
-       "p . A p",
-       -1,
-       {"singular to double precision"}},
-      {"free ends", free_ends, one_two_three(30), stagnated, "p . A p", -1, {"singular to double precision"}},
+      {{{1, 0, 0}, {0, -2, 0}, {0, 0, 3}}, {1.0, 1.0, 1.0}, not_positive_definite, "p . A p", 2},
+      {DenseRows(2, std::vector<double>(2)), {1.0, 1.0}, stagnated, "p . A p", -1, {singular}},
+      {free_ends, one_two_three(30), stagnated, "p . A p", -1, {singular}},
       // Rounding, or the size of numbers that are finite, is no fault of the input.
-      {"out of range",
-       huge,
-       std::vector<double>(9, 1e20),
-       stagnated,
-       "p . A p",
-       1,
-       {"leave the range of double precision", "jacobi"}}};
+      {huge, std::vector<double>(9, 1e20), stagnated, "p . A p", 1, {out_of_range, "jacobi"}}};
   // Dirichlet conditions by a penalty, as finite-element codes set them: the condition number exceeds 1 / eps, and every step is one of a
   // positive definite matrix.
   for (const double penalty : {1e16, 1e20, 1e30}) {
@@ -184,19 +146,19 @@ std::vector<EndCase> end_cases() {
     rows[23][23] += penalty;
     std::vector<double> b(40, 1.0);
     b[0] = b[23] = 0.0;
-    cases.push_back({"penalties", rows, b, converged, "", -1, {}, 200});
+    cases.push_back({rows, b, converged, "", -1, {}, 200});
   }
   for (const double bad : {nan, infinity, -infinity}) {
     auto b = ramp;
     b[4] = bad;
-    cases.push_back({"bad b", line, b, not_finite, "b . b", 0, {"before the first step"}});
+    cases.push_back({line, b, not_finite, "b . b", 0, {"before the first step"}});
     auto rows = line;
     rows[3][3] = bad;
-    cases.push_back({"bad A", rows, ramp, not_finite, "p . A p", 1});
+    cases.push_back({rows, ramp, not_finite, "p . A p", 1});
   }
   // Squares that leave the range.
   for (const double scale : {1e-200, 1e-150, 1e200})
-    cases.push_back({"scaled b", line, scaled(ramp, scale), stagnated, "b . b", -1, {"scale"}});
+    cases.push_back({line, scaled(ramp, scale), stagnated, "b . b", -1, {"scale"}});
   return cases;
 }
 
@@ -204,14 +166,14 @@ TEST(SolveEndTest, EverySystemEndsWithItsName) {
   for (const auto& test : end_cases()) {
     const auto [result, x] = test::solve_rows(test.rows, test.b, Tolerance({.most_steps = test.most_steps}));
     const auto sentence = sentence_of(result);
-    SCOPED_TRACE(std::string(test.name) + ": " + sentence);
+    SCOPED_TRACE(sentence);
     EXPECT_EQ(result.end, test.end);
     EXPECT_EQ(result.quantity, test.quantity);
     if (test.quantity_step >= 0) {
       EXPECT_EQ(result.quantity_step, test.quantity_step);
     }
     for (const auto* words : test.words) EXPECT_TRUE(contains(sentence, words)) << words;
-    if (contains(sentence, "singular to double precision")) {
+    if (contains(sentence, singular)) {
       EXPECT_LE(std::abs(result.quantity_value), result.quantity_rounding);
     }
     // A negative curvature ends the step before x changes.

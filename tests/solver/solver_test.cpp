@@ -1,5 +1,5 @@
 // The benchmark's iteration on every grid of the ranks, against the official program's zeta of every outer
-// step.
+// step; also with products that begin before their operand is complete.
 
 #include "cg/solver/npb_iteration.hpp"
 
@@ -8,7 +8,9 @@
 #include <array>
 #include <cmath>
 #include <memory>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "support/bits.hpp"
@@ -23,20 +25,23 @@ namespace {
 using test::group;
 using test::SolverConfig;
 
+/// Whether products begin before their operand is complete; alone a rank has nothing to wait for.
+std::vector<bool> overlaps() { return group().size() == 1 ? std::vector{false} : std::vector{false, true}; }
+
 /// Every transport with each form of the sum that it has.
-std::vector<SolverConfig> every_transport() {
+std::vector<SolverConfig> every_transport(bool is_overlapped) {
   std::vector<SolverConfig> configs;
   for (const auto* transport : test::usable_transports()) {
     for (const auto form : transport->sum_forms)
-      configs.push_back({.sum_form = form, .transport = transport});
+      configs.push_back({.sum_form = form, .transport = transport, .overlaps = is_overlapped});
   }
   return configs;
 }
 
-/// Every kernel.
-std::vector<SolverConfig> every_kernel() {
+std::vector<SolverConfig> every_kernel(bool is_overlapped) {
   std::vector<SolverConfig> configs;
-  for (const auto* kernel : test::usable_kernels()) configs.push_back({.kernel = kernel});
+  for (const auto* kernel : test::usable_kernels())
+    configs.push_back({.kernel = kernel, .overlaps = is_overlapped});
   return configs;
 }
 
@@ -75,18 +80,27 @@ Problem class_s() {
 }
 
 TEST(SolverTest, ClassSHasTheOfficialZetasWithEveryKernelOnEveryGrid) {
-  const auto problem = class_s();
-  for_every_grid(every_kernel(), [&](const comm::BlockLayout& layout, const SolverConfig& config) {
-    const auto steps = test::solve(problem, layout, config);
-    expect_official_steps(steps, problem);
-    EXPECT_TRUE(meets_reference(problem, steps.back().zeta));
-  });
+  for (const bool is_overlapped : overlaps()) {
+    auto problem = class_s();
+    if (is_overlapped) problem = test::short_problem("S", 2);
+    for_every_grid(every_kernel(is_overlapped), [&](const comm::BlockLayout& layout, const auto& config) {
+      const auto steps = test::solve(problem, layout, config);
+      expect_official_steps(steps, problem);
+      EXPECT_TRUE(is_overlapped || meets_reference(problem, steps.back().zeta));
+    });
+  }
 }
 
 TEST(SolverTest, ClassSOnUnevenAndEmptyPieces) {
   const auto problem = class_s();
   test::for_every_layout(problem.n, group().size(), [&](const test::NamedLayout& named) {
-    expect_official_steps(test::solve(problem, named.layout, {}), problem);
+    for (const bool is_overlapped : overlaps()) {
+      for (const auto storage : {kernels::Storage::whole, kernels::Storage::half})
+        expect_official_steps(
+            test::solve(problem, named.layout,
+                        {.kernel = &kernels::default_kernel(storage), .overlaps = is_overlapped}),
+            problem);
+    }
   });
 }
 
@@ -97,18 +111,47 @@ TEST(SolverTest, ClassWHasTheOfficialZetas) {
                         test::class_w_zetas);
 }
 
+/// Native sums have an order of their own; with whole blocks it is another, too.
 TEST(SolverTest, ClassSByEveryTransportOnEveryGridHasTheSameBitsOnEveryRankAndEveryTime) {
   auto problem = *find_class("S");
   problem.niter = test::by_extent(group().size() > 4 ? 2 : 4, problem.niter);
-  for_every_grid(every_transport(), [&](const comm::BlockLayout& layout, const SolverConfig& config) {
-    const auto steps = test::solve(problem, layout, config);
-    expect_official_steps(steps, problem);
-    const auto first = test::figures_of(steps);
-    for (const auto& others : group().gather_all(std::span<const double>(first))) {
-      EXPECT_TRUE(test::same_bits(others, first));
+  for (const bool is_overlapped : overlaps()) {
+    std::vector<double> of_grid;  // by the first transport
+    for_every_grid(every_transport(is_overlapped), [&](const comm::BlockLayout& layout, const auto& config) {
+      const auto steps = test::solve(problem, layout, config);
+      expect_official_steps(steps, problem);
+      const auto first = test::figures_of(steps);
+      for (const auto& others : group().gather_all(std::span<const double>(first))) {
+        EXPECT_TRUE(test::same_bits(others, first));
+      }
+      EXPECT_TRUE(test::same_bits(test::figures_of(test::solve(problem, layout, config)), first));
+      if (!config.transport->follows_schedules() || config.sum_form != SolverConfig{}.sum_form) return;
+      if (config.transport == SolverConfig{}.transport) of_grid = first;
+      EXPECT_TRUE(test::same_bits(first, of_grid));
+    });
+  }
+}
+
+/// Class A is large enough: its strips are multiplied in shares, with work for MPI in between. By default the
+/// kernels take turns on the grids of four ranks.
+TEST(SolverTest, OverlappedStripsInShares) {
+  if (group().size() == 1 || (group().size() != 4 && !test::is_thorough())) return;
+  const auto class_a = test::short_problem("A", 1);
+  const auto grids = comm::factorizations(group().size());
+  size_t turn = 0;
+  for (const std::string_view name : {"sell", "sell-rows", "csr-simd", "csr-short", "symmetric",
+                                      "symmetric-distinct", "symmetric-scalar"}) {
+    ++turn;
+    for (size_t k = 0; k < grids.size(); ++k) {
+      if (!test::is_thorough() && turn % grids.size() != k) continue;
+      SCOPED_TRACE("grid " + grids[k].name() + ", kernel " + std::string(name));
+      const auto layout = comm::BlockLayout::even(class_a.n, grids[k]);
+      const auto whole = test::solve(class_a, layout, {.kernel = &kernels::kernel_named(name)});
+      const auto overlapped =
+          test::solve(class_a, layout, {.kernel = &kernels::kernel_named(name), .overlaps = true});
+      EXPECT_NEAR(overlapped[0].zeta, whole[0].zeta, test::relative_tolerance * whole[0].zeta);
     }
-    EXPECT_TRUE(test::same_bits(test::figures_of(test::solve(problem, layout, config)), first));
-  });
+  }
 }
 
 /// 25 CG steps solve systems of this order to rounding, and more: the steps after the solution must change nothing.
@@ -152,41 +195,28 @@ TEST(SolverTest, OneRanksWishToStopReachesAll) {
   }
 }
 
-TEST(SolverTest, ResetStartsAgainFromOnes) {
-  const auto& problem = *find_class("S");
-  SingleSteps steps(problem);
-  const auto first = steps.solver.outer_step();
-  const auto second = steps.solver.outer_step();
-  EXPECT_FALSE(test::same_bits(second.zeta, first.zeta));
-  steps.solver.reset();
-  const auto again = steps.solver.outer_step();
-  EXPECT_TRUE(test::same_bits(again.zeta, first.zeta));
-  EXPECT_TRUE(test::same_bits(again.residual_norm, first.residual_norm));
-}
-
 TEST(SolverTest, NoticesTheSignsOfTheCurvature) {
-  const auto& negative = *find_class("S");  // the stored matrix of every class is negative definite
-  SingleSteps official(negative);
-  static_cast<void>(official.solver.outer_step());
-  EXPECT_TRUE(official.solver.curvature_signs().saw_negative);
-  EXPECT_FALSE(official.solver.curvature_signs().saw_positive);
-  EXPECT_FALSE(official.solver.curvature_signs().indefinite());
-
-  auto positive = negative;
-  positive.shift = 0.0;  // a sum of squares and rcond: positive definite
-  SingleSteps unshifted(positive);
-  static_cast<void>(unshifted.solver.outer_step());
-  EXPECT_TRUE(unshifted.solver.curvature_signs().saw_positive);
-  EXPECT_FALSE(unshifted.solver.curvature_signs().indefinite());
-
-  auto indefinite = negative;
-  indefinite.shift = 2.0;  // within the spectrum, whose upper end is above the largest diagonal entry
-  SingleSteps between(indefinite);
-  static_cast<void>(between.solver.outer_step());
-  EXPECT_TRUE(between.solver.curvature_signs().indefinite());
-  between.solver.reset();
-  EXPECT_FALSE(between.solver.curvature_signs().saw_negative);
-  EXPECT_FALSE(between.solver.curvature_signs().saw_positive);
+  struct Case {
+    double shift;
+    bool sees_positive;
+    bool sees_negative;
+  };
+  const auto& official = *find_class("S");
+  // The stored matrix of every class is negative definite. Without shift it is a sum of squares and rcond, positive definite; 2 is within the
+  // spectrum, whose upper end is above the largest diagonal entry.
+  for (const auto& [shift, sees_positive, sees_negative] :
+       {Case{official.shift, false, true}, {0.0, true, false}, {2.0, true, true}}) {
+    auto problem = official;
+    problem.shift = shift;
+    SingleSteps steps(problem);
+    static_cast<void>(steps.solver.outer_step());
+    const auto& signs = steps.solver.curvature_signs();
+    EXPECT_EQ(signs.saw_positive, sees_positive) << shift;
+    EXPECT_EQ(signs.saw_negative, sees_negative) << shift;
+    EXPECT_EQ(signs.indefinite(), sees_positive && sees_negative);
+    steps.solver.reset();
+    EXPECT_FALSE(signs.saw_positive || signs.saw_negative);
+  }
 }
 
 }  // namespace

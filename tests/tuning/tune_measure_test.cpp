@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "cg/solver/block_product.hpp"
+#include "cg/solver/assembled_operator.hpp"
 #include "support/mpi_test.hpp"
 
 namespace cg2d::tune_measure_test {

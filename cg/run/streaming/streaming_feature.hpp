@@ -4,7 +4,7 @@
 
 #include "cg/run/feature.hpp"
 #include "cg/run/streaming/out_of_core.hpp"
-#include "cg/solver/block_product.hpp"
+#include "cg/solver/assembled_operator.hpp"
 
 namespace cg2d {
 

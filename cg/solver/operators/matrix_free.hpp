@@ -52,7 +52,7 @@ struct MatrixFreeSize {
   int64_t bytes_per_row = 0;  ///< bytes of its parts and its vectors per row
 };
 
-/// One kind of operator. A new one is one file that defines a row, and its entry in the table.
+/// One kind of operator. A new one is a class, and its row in the table.
 struct MatrixFreeRow {
   std::string_view name;
   std::string_view arguments;  ///< as texts have them after "name:"

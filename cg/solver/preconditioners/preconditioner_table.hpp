@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "cg/base/process_memory.hpp"
-#include "cg/solver/preconditioner.hpp"
+#include "cg/solver/linear_operator.hpp"
 #include "comm/rank_group.hpp"
 #include "kernels/csr_block.hpp"
 
