@@ -9,7 +9,7 @@
 
 #include "bench/generated_block.hpp"
 #include "cg/base/errors.hpp"
-#include "cg/matrix/random_stream.hpp"
+#include "cg/matrix/npb_vectors.hpp"
 #include "kernels/cpu_features.hpp"
 
 namespace cg2d::bench {

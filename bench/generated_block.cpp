@@ -7,8 +7,6 @@
 #include <stdexcept>
 #include <vector>
 
-#include "cg/matrix/block_assembler.hpp"
-
 namespace cg2d::bench {
 namespace {
 

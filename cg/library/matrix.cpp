@@ -5,7 +5,7 @@
 
 #include "cg/base/agreement.hpp"
 #include "cg/base/errors.hpp"
-#include "cg/matrix/files/market_text.hpp"
+#include "cg/matrix/files/market_file.hpp"
 #include "cg/matrix/files/matrix_file.hpp"
 
 namespace cg2d {

@@ -8,7 +8,6 @@
 #include <span>
 #include <string>
 
-#include "cg/matrix/files/stored_matrix.hpp"
 #include "cg/matrix/files/system_matrix.hpp"
 #include "comm/rank_group.hpp"
 

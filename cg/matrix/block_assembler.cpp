@@ -1,4 +1,6 @@
-#include "cg/matrix/block_assembler.hpp"
+// Sums outer products of sparse vectors into one block in compressed sparse rows, strip of rows by strip of rows.
+
+#include "cg/matrix/npb_vectors.hpp"
 
 #include <algorithm>
 #include <cassert>

@@ -7,9 +7,7 @@
 #include <numeric>
 
 #include "cg/base/values.hpp"
-#include "cg/matrix/block_assembler.hpp"
-#include "cg/matrix/files/stored_matrix.hpp"
-#include "cg/matrix/random_stream.hpp"
+#include "cg/matrix/files/system_matrix.hpp"
 
 namespace cg2d {
 

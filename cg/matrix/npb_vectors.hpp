@@ -1,6 +1,7 @@
 #pragma once
 
-// The random vectors of the NAS CG matrix: any part of them can be generated without the rest. Up to NpbFactor no MPI.
+// The NAS CG matrix: its random numbers, its random vectors, of which any part can be generated without the rest, and blocks that are sums of
+// their outer products. Up to NpbFactor no MPI.
 //
 // The definition is sequential: pairs (value, position) are drawn from one stream; a pair is dropped when its
 // position lies outside of [0, n) or is in the vector already; a vector is full after `nonzer` positions.
@@ -14,9 +15,47 @@
 //    repetitions in its share: about nonzer^2 in the whole problem, for every n. The list, the same on all
 //    ranks, tells where each vector begins.
 
+#include <bit>
+#include <cstring>
+
 #include "cg/matrix/matrix_source.hpp"
 
 namespace cg2d {
+
+/// s <- 5^13 * s mod 2^46; the number drawn is s * 2^-46 (RNR-94-007, section 2.3). Integer arithmetic is
+/// exact here, so no splitting into halves is needed.
+class RandomStream {
+ public:
+  static constexpr uint64_t first_seed = 314'159'265;
+
+  explicit RandomStream(uint64_t seed = first_seed) : state_(seed) {}
+
+  /// Advances by one draw and returns the state: an integer below 2^46.
+  uint64_t next() {
+    state_ = (state_ * multiplier) & mask;
+    return state_;
+  }
+  /// Advances by `count` draws in log2(count) steps.
+  void jump(uint64_t count) {
+    uint64_t power = multiplier;  // multiplier^(2^bit), wrapping modulo 2^64 keeps the low 46 bits right
+    for (; count != 0; count >>= 1) {
+      if ((count & 1) != 0) state_ = (state_ * power) & mask;
+      power = (power * power) & mask;
+    }
+  }
+  uint64_t state() const { return state_; }
+
+  /// The number in (0, 1) of a state; exact.
+  static double number(uint64_t state) { return static_cast<double>(state) * 0x1p-46; }
+  /// floor(2^bit_count * number(state)); exact.
+  static uint64_t leading_bits(uint64_t state, int bit_count) { return state >> (46 - bit_count); }
+
+ private:
+  static constexpr uint64_t multiplier = 1'220'703'125;
+  static constexpr uint64_t mask = (uint64_t{1} << 46) - 1;
+
+  uint64_t state_;
+};
 
 /// The pairs in range of one share of the stream, and some that follow it (the halo), in the order of the
 /// stream.
@@ -89,6 +128,97 @@ std::vector<double> vector_weights(const Problem& problem, int64_t first, int64_
 
 /// The number of the pair (among all pairs) before which, from `first_pair` on, `count` pairs are in range. Cost: one step per pair.
 int64_t pair_of_number(const Problem& problem, int64_t first_pair, int64_t count);
+
+// ---------------------------------------------------------------- blocks
+
+/// A record inside a buffer of words: weight, the two counts, row values, column values, then row and column
+/// positions (32 bits each), relative to the first row of the strip and the first column of the block. One vector v with weight w
+/// gives w * v[row] * v[column] to every entry (row, column) of the two lists.
+class VectorPart {
+ public:
+  explicit VectorPart(const uint64_t* words) : words_(words) {}
+
+  double weight() const { return std::bit_cast<double>(words_[0]); }
+  int32_t row_count() const { return static_cast<int32_t>(words_[1] & 0xffffffffU); }
+  int32_t column_count() const { return static_cast<int32_t>(words_[1] >> 32); }
+  double row_value(int32_t k) const { return std::bit_cast<double>(words_[2 + k]); }
+  double column_value(int32_t k) const { return std::bit_cast<double>(words_[2 + row_count() + k]); }
+  int32_t row(int32_t k) const { return position(k); }
+  int32_t column(int32_t k) const { return position(row_count() + k); }
+  int64_t word_count() const { return word_count(row_count(), column_count()); }
+
+  static int64_t word_count(int64_t row_count, int64_t column_count) {
+    return 2 + row_count + column_count + (row_count + column_count + 1) / 2;
+  }
+
+  /// Global positions with their values; the record counts positions from `first`.
+  struct List {
+    std::span<const int32_t> positions;
+    std::span<const double> values;
+    int64_t first;
+  };
+  static void append(std::vector<uint64_t>& buffer, double weight, const List& rows, const List& columns) {
+    const auto row_count = std::ssize(rows.positions);
+    const auto column_count = std::ssize(columns.positions);
+    const auto begin = buffer.size();
+    buffer.resize(begin + static_cast<size_t>(word_count(row_count, column_count)));
+    uint64_t* word = buffer.data() + begin;
+    *word++ = std::bit_cast<uint64_t>(weight);
+    *word++ = static_cast<uint64_t>(row_count) | (static_cast<uint64_t>(column_count) << 32);
+    for (const double value : rows.values) *word++ = std::bit_cast<uint64_t>(value);
+    for (const double value : columns.values) *word++ = std::bit_cast<uint64_t>(value);
+    auto* position = reinterpret_cast<char*>(word);
+    for (const auto* const list : {&rows, &columns}) {
+      for (const int32_t global : list->positions) {
+        const auto local = static_cast<int32_t>(global - list->first);
+        std::memcpy(position, &local, sizeof(local));
+        position += sizeof(local);
+      }
+    }
+  }
+
+ private:
+  int32_t position(int32_t k) const {
+    int32_t value = 0;
+    const auto* positions = reinterpret_cast<const int32_t*>(words_ + 2 + row_count() + column_count());
+    std::memcpy(&value, positions + k, sizeof(value));
+    return value;
+  }
+
+  const uint64_t* words_;
+};
+
+/// Builds the block rows x columns of  sum_k w_k v_k v_k^T + diagonal_shift * I.
+///
+/// Every entry sums its products in the order in which the records come (which is the order of the vectors)
+/// and adds the diagonal shift last, so its bits do not depend on the grid; w * (v[r] * v[c]) makes the
+/// matrix symmetric to the bit. A row's products are gathered, put in order of their columns by one bucket
+/// pass, and merged: nothing larger than a row is ever sorted. Memory beyond the block: 16 bytes per (vector,
+/// row) pair of a strip.
+class BlockAssembler {
+ public:
+  /// expected_entry_count: an estimate of the block's nonzeros; a low one costs time, a high one only address
+  /// space.
+  BlockAssembler(comm::IndexRange rows, comm::IndexRange columns, double diagonal_shift,
+                 int64_t expected_entry_count, int thread_count);
+
+  /// Adds the `row_count` rows that follow the last strip. `parts`: buffers of VectorPart records, in the order of the
+  /// vectors, that hold every record whose row list meets the strip, row lists cut to the strip, rows counted from its first one. Throws
+  /// std::bad_alloc.
+  void append_rows(int64_t row_count, std::span<const std::vector<uint64_t>> parts);
+
+  /// Hands the block over; every row must have been appended.
+  [[nodiscard]] kernels::CsrBlock finish();
+
+ private:
+  comm::IndexRange rows_;
+  comm::IndexRange columns_;
+  double diagonal_shift_;
+  int thread_count_;
+  int64_t finished_rows_ = 0;
+  int64_t finished_entries_ = 0;
+  kernels::CsrBlock block_;
+};
 
 /// One rank's part of the sum of outer products that defines the matrix: A = V W V^T + diagonal * 1, where the columns of V are the vectors
 /// and W their weights. Blocks of V and V^T at the rank's place in the layout, by whose pieces the numbers of the

@@ -29,6 +29,8 @@ struct Problem {
   static constexpr double rcond = 0.1;
   /// Largest |zeta - reference| / |reference| of a verified result.
   static constexpr double tolerance = 1e-10;
+
+  friend bool operator==(const Problem&, const Problem&) = default;
 };
 
 /// The classes S, W, A, B, C, D, E, F, in this order.

@@ -130,29 +130,23 @@ Stencil stencil_from(std::string_view text) {
     throw InputError("{}: no such Laplacian; there are laplace2d:NXxNY and laplace3d:NXxNYxNZ", text);
   const auto& kind = *found;
   const auto parts = split_at(text, ':');
-  if (parts.size() == 1 || parts.size() > 3)
-    throw InputError("{}: expected {}:{}, such as {}", text, kind.name, kind.arguments, kind.example);
+  const auto extents = split_at(parts.size() > 1 ? std::string_view(parts[1]) : "", 'x');
+  bool is_right = parts.size() <= 3 && extents.size() == kind.dimension_count;
   Stencil stencil{.point_count = kind.point_counts.front()};
-  const auto extents = split_at(parts[1], 'x');
   int64_t order = 1;
-  for (size_t k = 0; k < extents.size(); ++k) {
-    const auto extent = number_from<int64_t>(extents[k]);
-    if (!extent || extents.size() != kind.dimension_count)
-      throw InputError("{}: after '{}:' expected {}, such as {}, got '{}'", text, kind.name, kind.arguments,
-                       kind.example, parts[1]);
-    if (*extent < 1) throw InputError("{}: an extent must be at least 1, got {}", text, *extent);
-    if (__builtin_mul_overflow(order, *extent, &order))
+  for (size_t k = 0; is_right && k < extents.size(); ++k) {
+    stencil.extents[k] = number_from<int64_t>(extents[k]).value_or(0);
+    is_right = stencil.extents[k] >= 1;
+    if (__builtin_mul_overflow(order, stencil.extents[k], &order))
       throw InputError("{}: at most {} points, got more", text, std::numeric_limits<int64_t>::max());
-    stencil.extents[k] = *extent;
   }
-  if (parts.size() == 2) return stencil;
-  const auto count = number_from<int>(parts[2]);
-  const auto [usual, other] = kind.point_counts;
-  if (!count || (*count != usual && *count != other))
-    throw InputError("{}: {} has {} points, got '{}'", text, kind.name,
-                     usual == other ? std::to_string(usual) : fmt::format("{} or {}", usual, other),
-                     parts[2]);
-  stencil.point_count = *count;
+  if (parts.size() == 3) {
+    stencil.point_count = number_from<int>(parts[2]).value_or(0);
+    is_right &= std::ranges::count(kind.point_counts, stencil.point_count) > 0;
+  }
+  if (!is_right)
+    throw InputError("{}: expected {}:{}, extents from 1 on, such as {}", text, kind.name, kind.arguments,
+                     kind.example);
   return stencil;
 }
 

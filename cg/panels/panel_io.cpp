@@ -148,20 +148,19 @@ std::string why_no_uring() {
   return {};
 }
 
+template <typename Io>
+std::unique_ptr<PanelIo> made(const PanelIoSetup& setup) {
+  return std::make_unique<Io>(setup);
+}
+
 }  // namespace
 
 // ---------------------------------------------------------------- table
 
 std::span<const PanelIoRow> panel_io_table() {
   static const std::array table{
-      PanelIoRow{.name = "io_uring",
-                 .why_unavailable = why_no_uring,
-                 .make = [](const PanelIoSetup& setup) -> std::unique_ptr<PanelIo> {
-                   return std::make_unique<UringIo>(setup);
-                 }},
-      PanelIoRow{.name = "threads", .make = [](const PanelIoSetup& setup) -> std::unique_ptr<PanelIo> {
-                   return std::make_unique<ThreadIo>(setup);
-                 }}};
+      PanelIoRow{.name = "io_uring", .why_unavailable = why_no_uring, .make = &made<UringIo>},
+      PanelIoRow{.name = "threads", .make = &made<ThreadIo>}};
   return table;
 }
 

@@ -4,7 +4,7 @@
 
 #include "cg/base/agreement.hpp"
 #include "cg/matrix/half_storage.hpp"
-#include "cg/matrix/random_stream.hpp"
+#include "cg/matrix/npb_vectors.hpp"
 #include "cg/solver/communicator_setup.hpp"
 
 namespace cg2d {

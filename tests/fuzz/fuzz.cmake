@@ -78,8 +78,7 @@ set(file_parsers
     cg/matrix/files/cache_file.cpp
     cg/base/storage/crc32c.cpp
     cg/base/storage/open_file.cpp
-    cg/matrix/files/line_blocks.cpp
-    cg/matrix/files/market_text.cpp
+    cg/matrix/files/market_file.cpp
     comm/block_layout.cpp)
 
 # Files of checkpoints, and the states in them. Vectors are read on all ranks: what that calls is absent.

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "cg/matrix/files/market_text.hpp"
+#include "cg/matrix/files/market_file.hpp"
 
 namespace cg2d::fuzz {
 

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "cg/matrix/files/line_blocks.hpp"
+#include "cg/matrix/files/market_file.hpp"
 #include "fuzz/market_entries.hpp"
 #include "fuzz/memory_file.hpp"
 #include "fuzz/promise.hpp"
@@ -30,11 +30,8 @@ ParsedEntries entries_within(const std::string& path, const MarketHeader& header
   try {
     for (auto lines = blocks.next(); !lines.empty(); lines = blocks.next()) {
       promise(lines.ends_with('\n'), "blocks are whole lines");
-      try {
-        parse_entries(lines, header, [&](const MatrixEntry& entry) { parsed.entries.push_back(entry); });
-      } catch (const TextFault& fault) {
-        throw TextFault(blocks.offset() + fault.offset(), fault.what());
-      }
+      parse_entries(
+          lines, header, [&](const MatrixEntry& entry) { parsed.entries.push_back(entry); }, blocks.offset());
     }
   } catch (const TextFault& fault) {
     promise_one_line(fault.what());

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cg/matrix/files/market_text.hpp"
+#include "cg/matrix/files/market_file.hpp"
 #include "fuzz/market_entries.hpp"
 #include "fuzz/promise.hpp"
 #include "fuzz/targets.hpp"

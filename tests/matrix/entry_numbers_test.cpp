@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "cg/matrix/files/market_text.hpp"
+#include "cg/matrix/files/market_file.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace cg2d::entry_numbers_test {
@@ -148,23 +148,6 @@ TEST(EntryNumbersTest, IndicesOfAllLengthsAreThoseOfTheText) {
   for (const std::string line :
        {"2147483648 1", "99999999999 1", "18446744073709551617 1", "1 0", "123456789a 1"})
     EXPECT_THROW(entries_of(line + "\n", MarketField::pattern), TextFault) << line;
-}
-
-TEST(EntryNumbersTest, DigitsEndAtTheFirstOtherLetter) {
-  // Each letter after each number of digits; 24 bytes, so that eight can be read at once, and as few as there are.
-  for (unsigned length = 0; length <= 8; ++length) {
-    for (int letter = 0; letter < 256; ++letter) {
-      if (letter >= '0' && letter <= '9') continue;
-      const std::string digits = std::string("98765432").substr(0, length);
-      const std::string text = digits + static_cast<char>(letter) + std::string(15, '7');
-      const uint64_t value = length == 0 ? 0 : std::stoull(digits);
-      for (const size_t size : {text.size(), digits.size() + 1}) {
-        const auto run = digits_at(text.data(), text.data() + size);
-        EXPECT_EQ(run.length, length) << letter;
-        EXPECT_EQ(run.value, value) << letter;
-      }
-    }
-  }
 }
 
 }  // namespace

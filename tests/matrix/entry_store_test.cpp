@@ -49,31 +49,6 @@ void expect_ordered(const EntryStore& store, int64_t entry_count) {
   EXPECT_EQ(count, entry_count);
 }
 
-TEST(EntryStoreTest, EntriesThatComeSeveralTimesAreSummed) {
-  // Rows longer than a chunk, every seventh entry twice, every 35th three times.
-  constexpr int64_t order = 40;
-  constexpr int32_t row_length = 30'000;
-  EntryStore store(RowShares(order, 1), 0);
-  const auto times = [](int32_t column) { return column % 35 == 0 ? 3 : column % 7 == 0 ? 2 : 1; };
-  for (int32_t k = 0; k < row_length; ++k) {
-    for (int64_t row = 0; row < order; ++row) {
-      for (int time = 0; time < times(k); ++time) store.add(row, k, 1.0);
-    }
-  }
-  store.seal();
-  EXPECT_EQ(entry_count_of(store), order * row_length);
-  int64_t faults = 0;
-  store.for_each_part([&](const RowPart& part) {
-    for (size_t k = 0; k < part.columns.size(); ++k)
-      faults += part.values[k] != times(part.columns[k]) ? 1 : 0;
-  });
-  EXPECT_EQ(faults, 0);
-  EXPECT_EQ(store.value_at(3, 6), 1.0);
-  EXPECT_EQ(store.value_at(3, 7), 2.0);
-  EXPECT_EQ(store.value_at(39, 70), 3.0);
-  EXPECT_EQ(store.value_at(3, row_length), std::nullopt);
-}
-
 TEST(EntryStoreTest, RowsAreInOrderWhateverTheOriginsOfTheirEntries) {
   for (const int rank_count : {1, 2, 5, 40}) {
     EntryStore store(RowShares(int64_t{1000} * rank_count, rank_count), rank_count - 1);

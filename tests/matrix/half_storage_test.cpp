@@ -99,24 +99,6 @@ TEST(HalfStorageRuleTest, TilesBeginWithEveryColumnBlock) {
   }
 }
 
-TEST(KeepHalfTest, DropsTheMirrorsAndHalvesTheDiagonal) {
-  // Rows 2 and 3, columns 1 ... 3 of a matrix of order 4, in tiles of 1: a chessboard.
-  const auto rule = rule_of(4, {.columns = 1, .rows = 1});
-  ASSERT_EQ(rule.tile_size(), 1);
-  auto block = kernels::CsrBlock::from_rows(
-      3, {{{.column = 0, .value = 21.0}, {.column = 1, .value = 22.0}, {.column = 2, .value = 23.0}},
-          {{.column = 0, .value = 31.0}, {.column = 1, .value = 32.0}, {.column = 2, .value = 33.0}}});
-  keep_half(block, {.begin = 2, .end = 4}, {.begin = 1, .end = 4}, rule);
-  // (2, 1) and (3, 2): odd sums, below the diagonal: kept. (2, 3): odd, above: not. (3, 1): even, below: not.
-  ASSERT_EQ(block.nonzero_count(), 4);
-  EXPECT_EQ(block.row_starts[1], 2);
-  EXPECT_EQ(block.row_starts[2], 4);
-  EXPECT_EQ((std::vector<int32_t>{block.columns[0], block.columns[1], block.columns[2], block.columns[3]}),
-            (std::vector<int32_t>{0, 1, 1, 2}));
-  EXPECT_EQ((std::vector<double>{block.values[0], block.values[1], block.values[2], block.values[3]}),
-            (std::vector<double>{21.0, 11.0, 32.0, 16.5}));
-}
-
 // ---------------------------------------------------------------- strips of columns: together they are the block again
 
 TEST(ColumnStripsTest, TheLastStripTakesTheArraysThemselves) {

@@ -215,14 +215,6 @@ TEST_F(MalformedFilesTest, CompressedFilesThatEndAnywhereOrGoOn) {
       write(whole + tail);
       EXPECT_EQ(message_of_reading().substr(0, path_.size() + 8), path_ + ": found ");
     }
-    for (size_t position = 0; position < whole.size(); ++position) {
-      // Bits of a header that mean nothing for the content may be anything; the content may not change.
-      auto changed = whole;
-      changed[position] = static_cast<char>(changed[position] ^ 0x20);
-      write(changed);
-      const auto message = message_of_reading();
-      EXPECT_TRUE(message == "no error" || message.starts_with(path_ + ":")) << name << " " << position;
-    }
   }
 }
 

@@ -64,33 +64,6 @@ TEST(ThinnedTest, KeepsAllRowsAndTheirShareOfTheNonzerosAndIsQuickForLongRows) {
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(10));
 }
 
-/// The two ways to the rows of narrow blocks, for a matrix that has both: from the parameters of the NPB
-/// generator, and from the rows of the whole matrix. They differ in how they count positions that fall
-/// together.
-TEST(CountedFactsTest, AgreeWithTheExpectedFiguresOfTheBenchmark) {
-  const auto& problem = *find_class("S");
-  const auto matrix = test::build_reference_matrix(problem, test::draw_reference_vectors(problem));
-  std::vector<int64_t> rows_by_length(static_cast<size_t>(problem.n) + 1);
-  int64_t nonzero_count = 0;
-  for (const auto& row : matrix) {
-    ++rows_by_length[row.size()];
-    nonzero_count += static_cast<int64_t>(row.size());
-  }
-  const auto expected = facts_of(problem);
-  const auto counted = counted_facts(expected.key, rows_by_length);
-  EXPECT_NEAR(counted.nonzero_count, static_cast<double>(nonzero_count), 1e-6);
-  for (const int columns : {1, 2, 7, 16}) {
-    SCOPED_TRACE(columns);
-    const auto from_rows = counted.row_lengths(columns);
-    const auto from_parameters = expected.row_lengths(columns);
-    // The random numbers are fixed, as in cp_pacs_multiply_test.cpp.
-    EXPECT_NEAR(from_rows.mean() / from_parameters.mean(), 1.0, 0.005);
-    const int mean = static_cast<int>(from_parameters.mean());
-    for (const int length : {mean / 2, mean, 2 * mean})
-      EXPECT_NEAR(from_rows.share_below(length), from_parameters.share_below(length), 0.03) << length;
-  }
-}
-
 // ---------------------------------------------------------------- row lengths of blocks, counted by hand
 
 /// Rows of these lengths.

@@ -1,6 +1,6 @@
 // Entries of a user's matrix on their way to blocks: every grid and cut against a matrix that is summed in a map.
 
-#include "cg/matrix/files/stored_matrix.hpp"
+#include "cg/matrix/files/system_matrix.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -9,8 +9,8 @@
 #include <cmath>
 #include <csignal>
 #include <filesystem>
-#include <map>
 #include <memory>
+#include <numeric>
 #include <random>
 #include <string>
 #include <utility>
@@ -28,12 +28,10 @@ namespace cg2d::stored_matrix_test {
 namespace {
 
 using test::group;
-
-using Place = std::pair<int64_t, int64_t>;
-using Reference = std::map<Place, double>;
+using test::ReferenceMatrix;
 
 struct Entry {
-  Place place;
+  std::pair<int64_t, int64_t> place;
   double value;
 };
 
@@ -56,15 +54,17 @@ std::vector<Entry> symmetric_entries(int64_t n) {
   return entries;
 }
 
-Reference summed(const std::vector<Entry>& entries) {
-  Reference sums;
-  for (const auto& entry : entries) sums[entry.place] += entry.value;
-  return sums;
+ReferenceMatrix summed(int64_t n, const std::vector<Entry>& entries) {
+  ReferenceMatrix rows(static_cast<size_t>(n));
+  for (const auto& [place, value] : entries)
+    rows[static_cast<size_t>(place.first)][static_cast<int32_t>(place.second)] += value;
+  return rows;
 }
 
-double at(const Reference& matrix, int64_t row, int64_t column) {
-  const auto found = matrix.find({row, column});
-  return found == matrix.end() ? 0.0 : found->second;
+double at(const ReferenceMatrix& matrix, int64_t row, int64_t column) {
+  const auto& entries = matrix[static_cast<size_t>(row)];
+  const auto found = entries.find(static_cast<int32_t>(column));
+  return found == entries.end() ? 0.0 : found->second;
 }
 
 /// Every rank adds each P-th entry.
@@ -76,27 +76,25 @@ std::unique_ptr<StoredMatrix> stored(int64_t n, const std::vector<Entry>& entrie
   return std::make_unique<StoredMatrix>(collector.finish(), "test", std::nullopt, group());
 }
 
-/// The block holds what the matrix has there, columns rising, and nothing else.
 void expect_block(const kernels::CsrBlock& block, const comm::BlockLayout& layout,
-                  const Reference& reference) {
-  test::ReferenceMatrix rows(static_cast<size_t>(layout.size()));
-  for (const auto& [place, value] : reference)
-    rows[static_cast<size_t>(place.first)][static_cast<int32_t>(place.second)] = value;
-  test::expect_block(block, rows, layout.rows_of(group().rank()), layout.columns_of(group().rank()));
+                  const ReferenceMatrix& reference) {
+  test::expect_block(block, reference, layout.rows_of(group().rank()), layout.columns_of(group().rank()));
 }
 
 /// Expects the block of the even cut on a grid.
 void expect_even_block(const StoredMatrix& matrix, const comm::ProcessGrid& grid,
-                       const Reference& reference) {
+                       const ReferenceMatrix& reference) {
   const auto layout = comm::BlockLayout::even(matrix.order(), grid);
   expect_block(matrix.build(layout, group(), 1).block, layout, reference);
 }
 
 /// Expects the blocks and diagonals of the matrix on all grids and cuts, and pieces with even numbers of nonzeros.
 void expect_blocks(int64_t n, const std::vector<Entry>& entries) {
-  const auto reference = summed(entries);
+  const auto reference = summed(n, entries);
   const auto matrix = stored(n, entries);
-  EXPECT_EQ(matrix->nonzero_count(), std::ssize(reference));
+  std::vector<int64_t> lengths;
+  for (const auto& row : reference) lengths.push_back(std::ssize(row));
+  EXPECT_EQ(matrix->nonzero_count(), std::accumulate(lengths.begin(), lengths.end(), int64_t{0}));
   matrix->require_symmetric(group());
   test::for_every_layout(n, group().size(), [&](const test::NamedLayout& named) {
     const auto block = matrix->build(named.layout, group(), 1).block;
@@ -108,8 +106,6 @@ void expect_blocks(int64_t n, const std::vector<Entry>& entries) {
     for (int64_t k = piece.begin; k < piece.end; ++k) diagonal.push_back(at(reference, k, k));
     EXPECT_TRUE(std::ranges::equal(matrix->diagonal(named.layout, group()), diagonal));
   });
-  std::vector<int64_t> lengths(static_cast<size_t>(n));
-  for (const auto& [place, value] : reference) ++lengths[static_cast<size_t>(place.first)];
   const auto weighted = test::weighted_layout(lengths, {.columns = 1, .rows = group().size()});
   const auto starts = matrix->balanced_piece_starts(comm::equal_shares(group().size()), group());
   for (int k = 0; k < group().size(); ++k) EXPECT_EQ(starts[static_cast<size_t>(k)], weighted.piece(k).begin);
@@ -133,7 +129,7 @@ TEST(StoredMatrixTest, RowsLongerThanAMessageAndAChunkComeWhole) {
       entries.push_back({{k, 17}, 0.25});
     }
   }
-  const auto reference = summed(entries);
+  const auto reference = summed(n, entries);
   const auto matrix = stored(n, entries);
   for (const auto& grid : comm::factorizations(group().size())) expect_even_block(*matrix, grid, reference);
 }
@@ -190,9 +186,9 @@ TEST(StoredMatrixTest, TheFirstPairThatDiffersIsNamedWithBothValues) {
   stored(n, entries)->require_symmetric(group());
   // Changed twice, far from each other; the later one has one entry only.
   entries.push_back({{250, 3}, 1000.0});
-  const double lower = summed(entries)[{201, 77}];
+  const double lower = at(summed(n, entries), 201, 77);
   entries.push_back({{77, 201}, 0.125});
-  const double upper = summed(entries)[{77, 201}];
+  const double upper = at(summed(n, entries), 77, 201);
   std::ostringstream text;
   text << "test: not symmetric: entry (202, 78) is " << lower << ", entry (78, 202) is " << upper
        << "; conjugate gradients need equal ones";
@@ -223,23 +219,32 @@ std::vector<Entry> nearly_symmetric_entries(int64_t n) {
 }
 
 struct Symmetrized {
-  Reference means;
-  Symmetrization largest;  ///< the pair with the largest difference, the first of several
+  ReferenceMatrix means;
+  int64_t nonzero_count = 0;
+  Symmetrization largest{};  ///< the pair with the largest difference, the first of several
 };
 
-Symmetrized symmetrized(const Reference& matrix) {
-  Symmetrized result;
+Symmetrized symmetrized(const ReferenceMatrix& matrix) {
+  const auto n = std::ssize(matrix);
+  Symmetrized result{.means = ReferenceMatrix(matrix.size())};
   auto& largest = result.largest;
-  for (const auto& [place, value] : matrix) {
-    const auto [column, row] = std::minmax(place.first, place.second);
-    const double lower = at(matrix, row, column);
-    const double upper = at(matrix, column, row);
-    result.means[{row, column}] = result.means[{column, row}] = (lower + upper) / 2.0;
-    const double difference = std::abs(lower - upper) / (std::sqrt(std::abs(at(matrix, row, row))) *
-                                                         std::sqrt(std::abs(at(matrix, column, column))));
-    const bool is_earlier = std::pair(row, column) < std::pair(largest.row, largest.column);
-    if (difference > largest.largest_difference || (difference == largest.largest_difference && is_earlier))
-      largest = {.largest_difference = difference, .row = row, .column = column};
+  for (int64_t row = 0; row < n; ++row) {
+    for (int64_t column = 0; column <= row; ++column) {
+      const auto has = [&](int64_t i, int64_t j) {
+        return matrix[static_cast<size_t>(i)].contains(static_cast<int32_t>(j));
+      };
+      if (!has(row, column) && !has(column, row)) continue;
+      const double lower = at(matrix, row, column);
+      const double upper = at(matrix, column, row);
+      auto& means = result.means;
+      means[static_cast<size_t>(row)][static_cast<int32_t>(column)] = (lower + upper) / 2.0;
+      means[static_cast<size_t>(column)][static_cast<int32_t>(row)] = (lower + upper) / 2.0;
+      result.nonzero_count += row == column ? 1 : 2;
+      const double difference = std::abs(lower - upper) / (std::sqrt(std::abs(at(matrix, row, row))) *
+                                                           std::sqrt(std::abs(at(matrix, column, column))));
+      if (difference > largest.largest_difference)
+        largest = {.largest_difference = difference, .row = row, .column = column};
+    }
   }
   return result;
 }
@@ -248,10 +253,10 @@ TEST(SymmetrizeTest, GivesTheMeansOfBothTrianglesAndTheLargestDifference) {
   for (const int64_t n : {2, 5, 97, 1400}) {
     SCOPED_TRACE(n);
     const auto entries = nearly_symmetric_entries(n);
-    const auto [means, expected] = symmetrized(summed(entries));
+    const auto [means, nonzero_count, expected] = symmetrized(summed(n, entries));
     const auto matrix = stored(n, entries);
     matrix->symmetrize(0.9, nullptr, group());
-    EXPECT_EQ(matrix->nonzero_count(), std::ssize(means));
+    EXPECT_EQ(matrix->nonzero_count(), nonzero_count);
     matrix->require_symmetric(group());
     const auto found = matrix->symmetrization();
     ASSERT_TRUE(found);
@@ -271,7 +276,7 @@ TEST(SymmetrizeTest, NeitherTheMeanNorTheDifferenceOverflows) {
   matrix->symmetrize(0.5, nullptr, group());
   EXPECT_DOUBLE_EQ(matrix->symmetrization()->largest_difference, 0.25);
   expect_even_block(*matrix, comm::factorizations(group().size()).front(),
-                    {{{0, 0}, huge}, {{1, 1}, huge}, {{0, 1}, 0.875 * huge}, {{1, 0}, 0.875 * huge}});
+                    {{{0, huge}, {1, 0.875 * huge}}, {{0, 0.875 * huge}, {1, huge}}});
 }
 
 TEST(SymmetrizeTest, TheFirstPairBeyondTheToleranceIsNamed) {
@@ -365,16 +370,12 @@ TEST(RandomPermutationTest, IsAPermutationWithItsInverse) {
   for (const int64_t size : {1, 2, 3, 64, 1000}) {
     const RandomPermutation permutation(size, 7);
     std::vector<bool> is_taken(static_cast<size_t>(size));
-    int64_t moved_count = 0;
     for (int64_t k = 0; k < size; ++k) {
       const auto image = permutation(k);
       EXPECT_FALSE(is_taken.at(static_cast<size_t>(image)));
       is_taken[static_cast<size_t>(image)] = true;
       EXPECT_EQ(permutation.inverse(image), k);
-      moved_count += image != k ? 1 : 0;
     }
-    // A random permutation leaves one index in its place, on average.
-    EXPECT_GE(moved_count, size - 10);
     EXPECT_NE(permutation(0), RandomPermutation(1000, 8)(0)) << "another seed, another order";
   }
 }

@@ -11,7 +11,6 @@
 #include <iterator>
 #include <memory>
 #include <optional>
-#include <random>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -127,19 +126,6 @@ TEST_F(CachedMatrixTest, IsTheMatrixOfTheRows) {
     expect_same(*open_cache({.path = path_}, "made", group()), *stored, test::is_thorough() ? 4000 : 40,
                 true);
   }
-}
-
-TEST_F(CachedMatrixTest, DamageInAStripEndsTheStripsOnAllRanks) {
-  write_cache(*made_matrix(3000), path_, group());
-  const auto opened = open_cache({.path = path_}, "made", group());
-  const auto& cached = *opened;
-  auto bad = content();
-  bad[bad.size() / 2] = static_cast<char>(bad[bad.size() / 2] ^ 1);  // a value of some rank's rows
-  write(bad);
-  const comm::ProcessGrid grid{.columns = 1, .rows = group().size()};
-  EXPECT_THROW(cached.build_strips(comm::BlockLayout::even(cached.order(), grid), group(), 1, {.count = 5},
-                                   [](const kernels::CsrBlock&) {}),
-               RunError);
 }
 
 TEST_F(CachedMatrixTest, OtherContentsHaveAnotherHash) {
@@ -261,45 +247,11 @@ TEST(SourceMatrixTest, TheMemoryForCountingIsAskedForBefore) {
   EXPECT_GT(making_bytes, 1000);
 }
 
-TEST(SourceMatrixTest, ARandomOrderMovesTheEntries) {
-  const auto made = open_source({.path = "laplace2d:7x9", .permutation_seed = 5}, std::nullopt, group());
-  const auto whole = stored_source("laplace2d:7x9");
-  EXPECT_EQ(made->nonzero_count(), whole->nonzero_count());
-  EXPECT_EQ(made->facts().row_lengths(1).share, whole->facts().row_lengths(1).share);
-  EXPECT_TRUE(made->permutation());
-  EXPECT_NO_THROW(made->require_symmetric(group()));
-}
-
 TEST(Crc32cTest, ChecksumsOfTheStandard) {
   const auto checksum = [](std::string_view text) { return crc32c(std::as_bytes(std::span(text))); };
   EXPECT_EQ(checksum("123456789"), 0xe3069283U);
   EXPECT_EQ(checksum(std::string(32, '\0')), 0x8a9136aaU) << "RFC 3720, B.4";
   EXPECT_EQ(checksum(std::string(32, '\xff')), 0x62a8ab43U) << "RFC 3720, B.4";
-}
-
-TEST(Crc32cTest, SharesOfPiecesAddUpToTheChecksumOfTheWhole) {
-  std::mt19937_64 random(41);
-  std::vector<std::byte> whole(70'001);
-  for (auto& byte : whole) byte = static_cast<std::byte>(random());
-  // Short data are taken in one piece, long data in three at a time.
-  for (const size_t size : {24'575U, 24'576U, 24'577U, 49'152U}) {
-    const auto bytes = std::span<const std::byte>(whole).first(size);
-    EXPECT_EQ(crc32c(bytes.subspan(1001), crc32c(bytes.first(1001))), crc32c(bytes)) << size;
-  }
-  for (const size_t piece_count : {1U, 2U, 3U, 50U}) {
-    std::vector<size_t> borders{0, whole.size()};
-    while (borders.size() <= piece_count) borders.push_back(random() % whole.size());
-    std::ranges::sort(borders);
-    uint32_t sum = crc32c_of_zeros(std::ssize(whole));
-    for (size_t k = borders.size() - 1; k > 0; --k) {  // in another order than they lie
-      const auto piece =
-          std::span<const std::byte>(whole).subspan(borders[k - 1], borders[k] - borders[k - 1]);
-      sum ^= crc32c_share(crc32c(piece), std::ssize(piece), static_cast<int64_t>(whole.size() - borders[k]));
-    }
-    EXPECT_EQ(sum, crc32c(whole)) << piece_count << " pieces";
-  }
-  EXPECT_EQ(crc32c_of_zeros(32), 0x8a9136aaU) << "RFC 3720, B.4";
-  EXPECT_EQ(crc32c_of_zeros(0), 0U);
 }
 
 }  // namespace

@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "cg/matrix/files/stored_matrix.hpp"
+#include "cg/matrix/files/system_matrix.hpp"
 #include "cg/matrix/files/vector_file.hpp"
 #include "cg/solver/communicator_setup.hpp"
 #include "cg/solver/preconditioners/preconditioner_table.hpp"

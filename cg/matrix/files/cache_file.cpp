@@ -3,7 +3,7 @@
 #include <array>
 
 #include "cg/base/storage/crc32c.hpp"
-#include "cg/matrix/files/market_text.hpp"
+#include "cg/matrix/files/market_file.hpp"
 
 namespace cg2d {
 

@@ -131,18 +131,14 @@ class CachedMatrix final : public SystemMatrix {
     });
     const auto& header = reader_->header();
     nonzero_count_ = header.nonzero_count;
-    facts_ = facts_of_rows({.name = std::move(name), .order = header.order}, row_lengths_, header.pattern_sum,
-                           group);
+    pattern_sum_ = header.pattern_sum;
+    set_facts(std::move(name), header.order, group);
   }
 
-  /// The window, the row starts of what is read, and the figures of the rows; where strips are made, the memory for them is what the process
-  /// leaves.
+  /// The window, the row starts of what is read, and the figures of the rows.
   int64_t working_bytes(const comm::BlockLayout& layout, const Strips& strips) const override {
-    constexpr int64_t bytes_per_row = 12;
-    const auto grid = layout.grid();
-    const auto start_bytes = 8 * (order() / grid.rows / strips.count + 2);
-    const auto kept_bytes = strips.working_bytes ? 0 : bytes_per_row * (order() / grid.rank_count() + 1);
-    return 12 * window_entries + start_bytes + kept_bytes;
+    const auto start_bytes = 8 * (order() / layout.grid().rows / strips.count + 2);
+    return 12 * window_entries + start_bytes + kept_bytes(layout, strips);
   }
 
   /// Counts all columns. Cost: 64 KiB of the file for each strip.
@@ -292,9 +288,7 @@ void write_cache(const StoredMatrix& matrix, const std::string& path, comm::Rank
 
 std::unique_ptr<SystemMatrix> open_cache(const MatrixFileOptions& options, const std::string& name,
                                          comm::RankGroup& group) {
-  auto cached = std::make_unique<CachedMatrix>(options.path, name, group);
-  if (!options.permutation_seed) return cached;
-  return in_random_order(*cached, options, group);
+  return in_asked_order(std::make_unique<CachedMatrix>(options.path, name, group), options, group);
 }
 
 }  // namespace cg2d

@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "cg/base/storage/folders.hpp"
-#include "cg/matrix/files/line_blocks.hpp"
+#include "cg/matrix/files/market_file.hpp"
 #include "comm/node_map.hpp"
 
 namespace cg2d {
@@ -127,18 +127,15 @@ struct MarketReading {
     const auto symmetry = header.symmetry;
     auto written = header;
     if (options.mirrors) written.symmetry = MarketSymmetry::general;
-    try {
-      parse_entries(lines, written, [&](const MatrixEntry& entry) {
-        ++entry_count;
-        if (options.mirrors && entry.value != 0.0) {
-          lower_count += entry.row > entry.column ? 1 : 0;
-          upper_count += entry.row < entry.column ? 1 : 0;
-        }
-        visit_images(entry, symmetry, add);
-      });
-    } catch (const TextFault& found) {
-      throw TextFault(blocks.offset() + found.offset(), found.what());
-    }
+    const auto take = [&](const MatrixEntry& entry) {
+      ++entry_count;
+      if (options.mirrors && entry.value != 0.0) {
+        lower_count += entry.row > entry.column ? 1 : 0;
+        upper_count += entry.row < entry.column ? 1 : 0;
+      }
+      visit_images(entry, symmetry, add);
+    };
+    parse_entries(lines, written, take, blocks.offset());
     if (options.progress && blocks.source().can_be_cut())
       options.progress(static_cast<double>(blocks.offset() - located.body_offset) * group.size() /
                        static_cast<double>(blocks.source().size()));
@@ -215,11 +212,8 @@ class SourceMatrix final : public SystemMatrix {
     survey(options.path, comm::share_of(order(), group.rank(), group.size()), group);
   }
 
-  /// With the figures of the rows, but where strips are made: then the memory for them is what the process leaves.
   int64_t working_bytes(const comm::BlockLayout& layout, const Strips& strips) const override {
-    constexpr int64_t bytes_per_row = 12;
-    const auto kept_bytes = bytes_per_row * (order() / layout.grid().rank_count() + 1);
-    return saturated_sum(source_->working_bytes(layout, strips), strips.working_bytes ? 0 : kept_bytes);
+    return saturated_sum(source_->working_bytes(layout, strips), kept_bytes(layout, strips));
   }
   SourceFacts build_strips(const comm::BlockLayout& layout, comm::RankGroup& group, int thread_count,
                            const Strips& strips, const StripSink& sink) const override {
@@ -285,25 +279,24 @@ std::unique_ptr<SystemMatrix> open_binary_matrix(const std::string& path, std::s
 
 std::unique_ptr<SystemMatrix> open_source(const MatrixFileOptions& options,
                                           std::optional<int64_t> memory_bytes, comm::RankGroup& group) {
-  auto matrix = std::make_unique<SourceMatrix>(options, memory_bytes, group);
-  if (!options.permutation_seed) return matrix;
-  return in_random_order(*matrix, options, group);
+  return in_asked_order(std::make_unique<SourceMatrix>(options, memory_bytes, group), options, group);
 }
 
-std::unique_ptr<SystemMatrix> in_random_order(const SystemMatrix& matrix, const MatrixFileOptions& options,
-                                              comm::RankGroup& group) {
-  const auto order = matrix.order();
+std::unique_ptr<SystemMatrix> in_asked_order(std::unique_ptr<SystemMatrix> matrix,
+                                             const MatrixFileOptions& options, comm::RankGroup& group) {
+  if (!options.permutation_seed) return matrix;
+  const auto order = matrix->order();
   const auto layout = comm::BlockLayout::even(order, {.columns = 1, .rows = group.size()});
-  auto expected = expected_matrix(order, matrix.nonzero_count(), group.size());
+  auto expected = expected_matrix(order, matrix->nonzero_count(), group.size());
   constexpr int64_t bytes_per_row = 8 + 12;  // of the block, and lengths and diagonal
   const auto block_bytes =
-      12 * matrix.nonzero_count() + bytes_per_row * order;  // made first, and then stored
+      12 * matrix->nonzero_count() + bytes_per_row * order;  // made first, and then stored
   expected.making_bytes =
-      block_bytes + std::max(expected.making_bytes, group.size() * matrix.working_bytes(layout, {}));
+      block_bytes + std::max(expected.making_bytes, group.size() * matrix->working_bytes(layout, {}));
   require_memory(options.check_memory, options.path, expected, group);
   const auto first_row = layout.row_block(group.rank()).begin;
-  const auto block = matrix.build(layout, group, 1).block;
-  const RandomPermutation permutation(order, options.permutation_seed.value());
+  const auto block = matrix->build(layout, group, 1).block;
+  const RandomPermutation permutation(order, *options.permutation_seed);
   EntryCollector collector(order, group);
   collector.attempt([&] {
     for (int64_t row = 0; row < block.row_count; ++row) {
@@ -314,7 +307,7 @@ std::unique_ptr<SystemMatrix> in_random_order(const SystemMatrix& matrix, const 
         collector.add(moved_row, permutation(columns[k]), values[k]);
     }
   });
-  return std::make_unique<StoredMatrix>(collector.finish(), matrix.facts().key.name, permutation, group);
+  return std::make_unique<StoredMatrix>(collector.finish(), matrix->facts().key.name, permutation, group);
 }
 
 }  // namespace cg2d

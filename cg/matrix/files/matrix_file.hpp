@@ -3,7 +3,7 @@
 // A user's matrix in a file: read in parallel, or in binary form, which is written once and read directly for any grid; and one that is made and stored alike.
 
 #include "cg/matrix/files/cache_file.hpp"
-#include "cg/matrix/files/stored_matrix.hpp"
+#include "cg/matrix/files/system_matrix.hpp"
 
 namespace cg2d {
 
@@ -59,9 +59,10 @@ std::unique_ptr<SystemMatrix> open_binary_matrix(const std::string& path, std::s
 std::unique_ptr<SystemMatrix> open_source(const MatrixFileOptions& options,
                                           std::optional<int64_t> memory_bytes, comm::RankGroup& group);
 
-/// A matrix with rows and columns in the random order of the options, for the cut that needs one; it is stored. Each rank makes an equal share of
-/// the rows, and sends the entries to the ranks that store them. Collective. Throws RunError, alike on every rank; MpiError, std::bad_alloc.
-std::unique_ptr<SystemMatrix> in_random_order(const SystemMatrix& matrix, const MatrixFileOptions& options,
-                                              comm::RankGroup& group);
+/// The matrix; with a permutation_seed one with rows and columns in that random order, for the cut that needs one, which is stored: each rank makes
+/// an equal share of the rows, and sends the entries to the ranks that store them. Collective. Throws RunError, alike on every rank; MpiError,
+/// std::bad_alloc.
+std::unique_ptr<SystemMatrix> in_asked_order(std::unique_ptr<SystemMatrix> matrix,
+                                             const MatrixFileOptions& options, comm::RankGroup& group);
 
 }  // namespace cg2d

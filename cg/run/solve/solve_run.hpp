@@ -16,7 +16,6 @@
 #include "cg/base/process_memory.hpp"
 #include "cg/base/progress.hpp"
 #include "cg/base/sample.hpp"
-#include "cg/matrix/files/stored_matrix.hpp"
 #include "cg/matrix/files/system_matrix.hpp"
 #include "cg/matrix/files/vector_file.hpp"
 #include "cg/run/session.hpp"
