@@ -181,7 +181,6 @@ set(command_parsers
     cg/report/report_plan.cpp
     cg/report/report_text.cpp
     cg/base/storage/folders.cpp
-    cg/stencil/stencil_method.cpp
     cg/stencil/stencil_report.cpp
     cg/studies/pingpong.cpp
     cg/studies/scaling.cpp
