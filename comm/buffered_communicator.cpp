@@ -7,7 +7,7 @@
 #include <numeric>
 #include <vector>
 
-#include "comm/prepared_operation.hpp"
+#include "comm/messages.hpp"
 
 namespace cg2d::comm {
 namespace {
@@ -22,15 +22,15 @@ std::span<double> part_of(std::span<double> block, const IndexRange& range, cons
 class BufferedCommunicator final : public Communicator, private MirroredExchange {
  public:
   BufferedCommunicator(std::string_view name, const RankPlace& place, const BlockLayout& layout,
-                       const CommunicatorOptions& options, const MakeOperations& make_operations)
+                       const CommunicatorOptions& options, const MakeLink& make_link)
       : name_(name),
         place_(place),
         layout_(layout),
         form_(options.sum_form),
-        operations_(make_operations(sent_counts())) {
+        link_(make_link(sent_counts())) {
     const int rank = place.rank;
-    column_block_ = operations_->allocate(size_of(layout.columns_of(rank)));
-    partial_ = operations_->allocate(size_of(layout.rows_of(rank)));
+    column_block_ = link_->allocate(size_of(layout.columns_of(rank)));
+    partial_ = link_->allocate(size_of(layout.rows_of(rank)));
     piece_ = part_of(column_block_, layout.columns_of(rank), layout.own_piece(rank));
     row_piece_ = part_of(partial_, layout.rows_of(rank), layout.piece(layout.row_piece_of(rank)));
     collect_ = prepare(Line::process_column, Operation::collect, column_block_);
@@ -110,15 +110,15 @@ class BufferedCommunicator final : public Communicator, private MirroredExchange
   std::unique_ptr<PreparedOperation> prepare(Line over, Operation operation, std::span<double> block) {
     const int rank = place_.rank;
     const auto grid = layout_.grid();
-    return operations_->collective({.operation = operation,
-                                    .form = form_,
-                                    .schedule = operation == Operation::collect
-                                                    ? collection_schedule(layout_, rank, over)
-                                                    : summation_schedule(layout_, rank, form_, over),
-                                    .pieces = block_pieces(layout_, over, rank),
-                                    .ranks = grid.ranks_of(over, grid.line_of(over, rank)),
-                                    .member = grid.member_of(over, rank),
-                                    .block = block});
+    return link_->collective({.operation = operation,
+                              .form = form_,
+                              .schedule = operation == Operation::collect
+                                              ? collection_schedule(layout_, rank, over)
+                                              : summation_schedule(layout_, rank, form_, over),
+                              .pieces = block_pieces(layout_, over, rank),
+                              .ranks = grid.ranks_of(over, grid.line_of(over, rank)),
+                              .member = grid.member_of(over, rank),
+                              .block = block});
   }
 
   void make_shuffle() {
@@ -126,32 +126,32 @@ class BufferedCommunicator final : public Communicator, private MirroredExchange
     stays_ = layout_.shuffle_destination(rank) == rank;
     // A piece that is where it belongs needs no message and no copy. This rank takes part all the same, since
     // an operation is collective.
-    const auto shuffled = operations_->allocate(stays_ ? 0 : piece_.size());
+    const auto shuffled = link_->allocate(stays_ ? 0 : piece_.size());
     result_ = stays_ ? row_piece_ : shuffled;
-    shuffle_ = operations_->move({.operation = Operation::shuffle,
-                                  .sent = stays_ ? std::span<double>() : row_piece_,
-                                  .destination = layout_.shuffle_destination(rank),
-                                  .received = shuffled,
-                                  .source = layout_.shuffle_source(rank)});
+    shuffle_ = link_->move({.operation = Operation::shuffle,
+                            .sent = stays_ ? std::span<double>() : row_piece_,
+                            .destination = layout_.shuffle_destination(rank),
+                            .received = shuffled,
+                            .source = layout_.shuffle_source(rank)});
   }
 
   void make_mirrored() {
     const int rank = place_.rank;
     // With one process column every rank's column piece is its row piece and its row block.
     row_block_is_piece_ = layout_.grid().columns == 1;
-    column_partial_ = operations_->allocate(column_block_.size());
+    column_partial_ = link_->allocate(column_block_.size());
     column_result_ = part_of(column_partial_, layout_.columns_of(rank), layout_.own_piece(rank));
     sum_columns_ = prepare(Line::process_column, Operation::sum, column_partial_);
     if (row_block_is_piece_) return;
-    row_block_ = operations_->allocate(partial_.size());
+    row_block_ = link_->allocate(partial_.size());
     row_operand_ = part_of(row_block_, layout_.rows_of(rank), layout_.piece(layout_.row_piece_of(rank)));
     collect_rows_ = prepare(Line::process_row, Operation::collect, row_block_);
     // The shuffle backwards: its source is the destination here.
-    unshuffle_ = operations_->move({.operation = Operation::shuffle,
-                                    .sent = stays_ ? std::span<double>() : piece_,
-                                    .destination = layout_.shuffle_source(rank),
-                                    .received = stays_ ? std::span<double>() : row_operand_,
-                                    .source = layout_.shuffle_destination(rank)});
+    unshuffle_ = link_->move({.operation = Operation::shuffle,
+                              .sent = stays_ ? std::span<double>() : piece_,
+                              .destination = layout_.shuffle_source(rank),
+                              .received = stays_ ? std::span<double>() : row_operand_,
+                              .source = layout_.shuffle_destination(rank)});
   }
 
   void make_scalar_sums() {
@@ -159,8 +159,8 @@ class BufferedCommunicator final : public Communicator, private MirroredExchange
     std::iota(everybody.begin(), everybody.end(), 0);
     for (const auto count : scalar_counts) {
       auto& prepared = scalar_sums_[place_of_count(count)];
-      prepared.values = operations_->allocate(count);
-      prepared.operation = operations_->collective(scalar_sum(everybody, place_.rank, prepared.values));
+      prepared.values = link_->allocate(count);
+      prepared.operation = link_->collective(scalar_sum(everybody, place_.rank, prepared.values));
     }
   }
 
@@ -168,7 +168,7 @@ class BufferedCommunicator final : public Communicator, private MirroredExchange
   RankPlace place_;
   BlockLayout layout_;
   SumForm form_;
-  std::unique_ptr<OperationMaker> operations_;
+  std::unique_ptr<MessageLink> link_;
   std::span<double> column_block_;
   std::span<double> partial_;
   std::span<double> piece_;      // in column_block_
@@ -219,8 +219,8 @@ BlockCollective scalar_sum(const std::vector<int>& ranks, int member, std::span<
 std::unique_ptr<Communicator> make_buffered_communicator(std::string_view name, const RankPlace& place,
                                                          const BlockLayout& layout,
                                                          const CommunicatorOptions& options,
-                                                         const MakeOperations& make_operations) {
-  return std::make_unique<BufferedCommunicator>(name, place, layout, options, make_operations);
+                                                         const MakeLink& make_link) {
+  return std::make_unique<BufferedCommunicator>(name, place, layout, options, make_link);
 }
 
 }  // namespace cg2d::comm

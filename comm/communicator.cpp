@@ -17,12 +17,8 @@ TransportRow put_transport();
 TransportRow shared_transport();
 
 std::span<const TransportRow> transport_table() {
-  static const std::array table{
-      two_sided_transport(),
-      native_transport(),
-      put_transport(),
-      shared_transport(),
-  };
+  static const std::array table{two_sided_transport(), native_transport(), put_transport(),
+                                shared_transport()};
   return table;
 }
 

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "comm/node_map.hpp"
 #include "comm/rank_group.hpp"
 #include "comm/shared_counter.hpp"
 #include "comm/shared_segment.hpp"
@@ -34,7 +35,17 @@ enum class Bell { sent, taken };
 class Doorbells {
  public:
   /// Collective over the group. Where a node has no shared memory its ranks reach no other rank.
-  explicit Doorbells(RankGroup& group);
+  explicit Doorbells(RankGroup& group)
+      : node_ranks_(ranks_of_my_host(group)),
+        segment_(group, node_ranks_, sizeof(Bells)),
+        bells_(static_cast<size_t>(group.size()), nullptr) {
+    if (!segment_.is_there()) return;
+    for (size_t index = 0; index < node_ranks_.size(); ++index) {
+      // Zero bytes are bells that have not rung.
+      bells_[static_cast<size_t>(node_ranks_[index])] = reinterpret_cast<Bells*>(segment_.part(index));
+    }
+    my_rank_ = group.rank();
+  }
 
   /// Whether `rank` is on this node, so that the two can wake each other.
   bool reaches(int rank) const { return bells_[static_cast<size_t>(rank)] != nullptr; }

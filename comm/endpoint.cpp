@@ -1,5 +1,6 @@
 #include "comm/endpoint.hpp"
 
+#include "comm/halo.hpp"
 #include "comm/mpi_handles.hpp"
 
 namespace cg2d::comm {
@@ -145,6 +146,23 @@ std::unique_ptr<Messages> Endpoint::prepare(Operation operation, const std::vect
 
 MakeLink mpi_endpoint(RankGroup& group, std::pmr::memory_resource& memory) {
   return [&](TrafficCounts& sent) { return std::make_unique<Endpoint>(group, sent, memory); };
+}
+
+/// Persistent messages, all made at set-up.
+TransportRow two_sided_transport() {
+  return {
+      .name = "two-sided",
+      .description = "persistent messages between fixed buffers, butterflies of test-and-yield",
+      .make = [](RankGroup& group, const BlockLayout& layout,
+                 const CommunicatorOptions& options) -> std::unique_ptr<Communicator> {
+        return make_buffered_communicator("two-sided", {group.rank(), group.waiter()}, layout, options,
+                                          mpi_endpoint(group, *options.memory));
+      },
+      .make_halo = [](RankGroup& group, const DomainLayout& layout,
+                      const HaloOptions& options) -> std::unique_ptr<HaloExchange> {
+        return make_message_halo(mpi_endpoint(group, *options.memory), group.rank(), layout, options);
+      },
+  };
 }
 
 }  // namespace cg2d::comm

@@ -8,7 +8,6 @@
 #include <span>
 #include <vector>
 
-#include "comm/buffer.hpp"
 #include "comm/doorbells.hpp"
 #include "comm/messages.hpp"
 #include "comm/rank_group.hpp"

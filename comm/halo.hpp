@@ -9,14 +9,15 @@
 //     views()     (the caller works on the others)
 //     done()      they are not read any more
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <memory_resource>
 #include <span>
 #include <vector>
 
-#include "comm/communicator.hpp"
-#include "comm/halo_plan.hpp"
+#include "comm/domain_layout.hpp"
+#include "comm/messages.hpp"
 
 namespace cg2d::comm {
 
@@ -79,8 +80,42 @@ struct HaloOptions {
 /// Points of a rank's box, packed: stored x first, then y, then z, without gaps. `box`: of the operand.
 void pack_part(std::span<const double> operand, const Box& box, const Box& part, std::span<double> packed);
 
-/// That of the transport "native".
-std::unique_ptr<HaloExchange> make_native_halo(RankGroup& group, const DomainLayout& layout,
-                                               const HaloOptions& options);
+// ---------------------------------------------------------------- by messages
+
+/// The halos of the transports "two-sided" and "put", and those of "shared" between nodes. One message each way for each part. A part of the operand
+/// that is consecutive is sent from where it is, others are packed; what is received is read where it has come.
+class HaloMessages {
+ public:
+  /// `operand`: this rank's box `box`. All must outlive the messages. Collective as MessageLink::prepare().
+  HaloMessages(MessageLink& link, const std::vector<HaloPart>& parts, std::span<double> operand,
+               const Box& box, std::pmr::memory_resource& memory);
+
+  void start();
+  /// Looks once at what is outstanding.
+  void progress();
+  /// Returns when all points have come, and what was sent has left.
+  void finish();
+  /// The points that have come, by part.
+  const std::vector<HaloView>& views() const { return views_; }
+
+ private:
+  struct Sent {
+    Box part;                 // part of the operand
+    Buffer packed;            // empty: the part is consecutive
+    bool has_answer = false;  // the points of the same partner have come
+  };
+
+  void find_views();
+
+  std::span<const double> operand_;
+  Box box_;
+  std::vector<Sent> sent_;
+  std::vector<HaloView> views_;
+  std::unique_ptr<Messages> messages_;
+};
+
+/// An exchange of nothing but messages. `rank`: this rank's number among those of the link. Collective over them.
+std::unique_ptr<HaloExchange> make_message_halo(const MakeLink& make_link, int rank,
+                                                const DomainLayout& layout, const HaloOptions& options);
 
 }  // namespace cg2d::comm

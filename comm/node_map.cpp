@@ -2,8 +2,10 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <climits>
+#include <cstddef>
 #include <map>
 #include <string>
 #include <utility>
@@ -51,6 +53,68 @@ NodeMap make_node_map(RankGroup& group, int ranks_per_node) {
 std::vector<int> ranks_of_my_host(RankGroup& group) {
   const auto hosts = make_node_map(group, 0);
   return hosts.ranks_of(hosts.node_of(group.rank()));
+}
+
+// ---------------------------------------------------------------- messages between nodes
+
+namespace {
+
+/// Whether products on this node read the piece, by its number.
+std::vector<bool> read_pieces(const BlockLayout& layout, const NodeMap& nodes, bool mirrored, int node) {
+  const auto grid = layout.grid();
+  std::vector<bool> is_read(static_cast<size_t>(grid.rank_count()), false);
+  for (const int rank : nodes.ranks_of(node)) {
+    const ptrdiff_t column = grid.column_of(rank);
+    const ptrdiff_t row = grid.row_of(rank);
+    std::fill_n(is_read.begin() + column * grid.rows, grid.rows, true);
+    if (mirrored) std::fill_n(is_read.begin() + row * grid.columns, grid.columns, true);
+  }
+  return is_read;
+}
+
+}  // namespace
+
+std::vector<IndexRange> collected_ranges(const BlockLayout& layout, const NodeMap& nodes, bool mirrored,
+                                         int from, int to) {
+  const auto is_read = read_pieces(layout, nodes, mirrored, to);
+  std::vector<IndexRange> ranges;
+  for (int number = 0; number < layout.grid().rank_count(); ++number) {
+    const auto piece = layout.piece(number);
+    const bool comes_from_there = nodes.node_of(layout.column_owner_of(number)) == from;
+    if (!comes_from_there || !is_read[static_cast<size_t>(number)] || piece.size() == 0) continue;
+    if (!ranges.empty() && ranges.back().end == piece.begin) {
+      ranges.back().end = piece.end;
+    } else {
+      ranges.push_back(piece);
+    }
+  }
+  return ranges;
+}
+
+int summing_group(const BlockLayout& layout, Line over, int rank) {
+  const auto grid = layout.grid();
+  return over == Line::process_column ? grid.column_of(rank) : grid.row_of(layout.shuffle_source(rank));
+}
+
+std::vector<uint64_t> ranks_on_node(const BlockLayout& layout, const NodeMap& nodes, Line over, int node) {
+  const auto grid = layout.grid();
+  std::vector<uint64_t> counts(static_cast<size_t>(grid.rank_count() / grid.line_size(over)), 0);
+  for (const int rank : nodes.ranks_of(node)) ++counts[static_cast<size_t>(grid.line_of(over, rank))];
+  return counts;
+}
+
+NodeSums sums_between(const BlockLayout& layout, const NodeMap& nodes, Line over, int from, int to) {
+  NodeSums sums;
+  for (const int rank : nodes.ranks_of(to)) {
+    const auto group = layout.grid().ranks_of(over, summing_group(layout, over, rank));
+    const auto size = layout.own_piece(rank).size();
+    const bool contributes =
+        std::ranges::any_of(group, [&](int other) { return nodes.node_of(other) == from; });
+    if (!contributes || size == 0) continue;
+    sums.pieces.push_back({.rank = rank, .offset = sums.element_count});
+    sums.element_count += size;
+  }
+  return sums;
 }
 
 }  // namespace cg2d::comm

@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "comm/halo_plan.hpp"
+#include "comm/domain_layout.hpp"
 #include "comm/messages.hpp"
 
 namespace cg2d::comm {

@@ -6,7 +6,6 @@
 #include <numeric>
 #include <utility>
 
-#include "comm/long_messages.hpp"
 #include "comm/rank_kind.hpp"
 #include "comm/rma_window.hpp"
 #include "comm/word_exchange.hpp"

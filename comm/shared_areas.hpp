@@ -12,7 +12,6 @@
 #include "comm/block_layout.hpp"
 #include "comm/communicator.hpp"
 #include "comm/node_map.hpp"
-#include "comm/node_plan.hpp"
 #include "comm/shared_counter.hpp"
 #include "comm/waiter.hpp"
 

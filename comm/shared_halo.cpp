@@ -10,14 +10,14 @@
 // 2. "Done" is stored after the points were read (release), and waited for before they are written again
 //    (acquire). Where the caller does without operand(), a sum over all ranks says the same (HaloExchange).
 
-#include "comm/shared_halo.hpp"
+#include "comm/shared_memory.hpp"
 
 #include <atomic>
 #include <cstdint>
 #include <optional>
 #include <utility>
 
-#include "comm/halo_messages.hpp"
+#include "comm/halo.hpp"
 #include "comm/shared_counter.hpp"
 
 namespace cg2d::comm {

@@ -36,7 +36,6 @@
 #include <utility>
 #include <vector>
 
-#include "comm/node_exchange.hpp"
 #include "comm/shared_areas.hpp"
 #include "comm/shared_sum.hpp"
 

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "comm/endpoint.hpp"
-#include "comm/shared_halo.hpp"
 #include "comm/shared_memory.hpp"
 #include "comm/shared_segment.hpp"
 

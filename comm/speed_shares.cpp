@@ -294,12 +294,6 @@ Placed best_of_all_places(const Ranks& ranks) {
   return best;
 }
 
-SpeedShares result_of(const Placed& placed, const Ranks& ranks) {
-  return {.grid = ranks.grid.in_order(placed.rank_at),
-          .pieces = pieces_of(ranks.segments, placed.fit.shares),
-          .reachable = placed.fit.speed};
-}
-
 /// Where all ranks are equally fast, or in a line, the shares follow from the speeds.
 bool is_simple(std::span<const double> speeds, ProcessGrid grid) {
   require(speeds, grid);
@@ -333,12 +327,6 @@ std::vector<double> shares_in_place(std::span<const double> speeds, ProcessGrid 
   return pieces_of(ranks.segments, best_in_place(ranks, grid).fit.shares);
 }
 
-SpeedShares shares_by_speed(std::span<const double> speeds, ProcessGrid grid) {
-  if (is_simple(speeds, shape_of(grid))) return simple_shares(speeds, shape_of(grid));
-  const Ranks ranks{.speeds = speeds, .grid = shape_of(grid)};
-  return result_of(best_of_all_places(ranks), ranks);
-}
-
 SpeedShares shares_on_grid(std::span<const double> speeds, ProcessGrid grid) {
   constexpr double least_gain = 1.02;
   if (is_simple(speeds, grid))
@@ -347,7 +335,9 @@ SpeedShares shares_on_grid(std::span<const double> speeds, ProcessGrid grid) {
   auto best = best_in_place(ranks, grid);
   auto moved = best_of_all_places(ranks);
   if (moved.fit.speed > best.fit.speed * least_gain) best = std::move(moved);
-  return result_of(best, ranks);
+  return {.grid = ranks.grid.in_order(best.rank_at),
+          .pieces = pieces_of(ranks.segments, best.fit.shares),
+          .reachable = best.fit.speed};
 }
 
 }  // namespace cg2d::comm

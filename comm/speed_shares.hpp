@@ -27,12 +27,9 @@ double speed_of_shares(std::span<const double> pieces, std::span<const double> s
 /// each place of process rows that differ in their ranks' speeds; rows of the same speeds cost as one.
 std::vector<double> shares_in_place(std::span<const double> speeds, ProcessGrid grid);
 
-/// The best places and shares: slow ranks share rows or columns, or stand where narrow ones cross. speeds: [rank], as above. Equal speeds leave
-/// every rank at its own place, whatever the order of the given grid.
-SpeedShares shares_by_speed(std::span<const double> speeds, ProcessGrid grid);
-
-/// shares_by_speed() where its places reach 2 % more than the given ones, else shares_in_place(): small differences are noise, and neighbours
-/// are neighbours for good reasons.
+/// The best places and shares, slow ranks sharing rows or columns, or standing where narrow ones cross, where these reach 2 % more than
+/// shares_in_place(), else those: small differences are noise, and neighbours are neighbours for good reasons. speeds: as above. Equal speeds leave
+/// every rank where it stands.
 SpeedShares shares_on_grid(std::span<const double> speeds, ProcessGrid grid);
 
 }  // namespace cg2d::comm

@@ -2,7 +2,6 @@
 
 #include <utility>
 
-#include "comm/long_messages.hpp"
 #include "comm/mpi_handles.hpp"
 
 namespace cg2d::comm {

@@ -10,8 +10,7 @@
 #include <utility>
 
 #include "kernels/block_csr.hpp"
-#include "kernels/dense_lanes-inl.hpp"
-#include "kernels/several_loops-inl.hpp"
+#include "kernels/compiler_vectors-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace cg2d::kernels::HWY_NAMESPACE {
@@ -158,7 +157,7 @@ HWY_AFTER_NAMESPACE();
 #include <vector>
 
 #include "kernels/format_kernel.hpp"
-#include "kernels/sell_kernel.hpp"
+#include "kernels/sell_matrix.hpp"
 
 namespace cg2d::kernels {
 namespace {
@@ -204,12 +203,9 @@ class BlockCsrKernel : public FormatKernel<SplitRows<BlockCsr>> {
             .last_row = rows.end,
             .prefetch_distance = prefetch_distance_};
   }
-  /// multiply(thread, part) on each thread, then, after the last share, add_up(rows) for the supervariables whose sums a thread adds up.
-  template <typename Multiply, typename AddUp>
-  void multiply_and_add_up(const ProductMode& mode, const Multiply& multiply, const AddUp& add_up) {
-    make_sums(
-        thread_count(), mode.is_last_share() ? matrix().row_count() : 0,
-        [&](int thread) { multiply(thread, parts_[static_cast<size_t>(thread)]); }, add_up);
+  /// The supervariables whose sums are added up after a share.
+  int64_t summed_rows(const ProductMode& mode) const {
+    return mode.is_last_share() ? matrix().row_count() : 0;
   }
 
  private:
@@ -237,9 +233,10 @@ class OneVectorBlockCsr final : public BlockCsrKernel {
   void multiply(const Operands& operands, const ProductMode& mode) override {
     if (mode.is_last_share() && !mode.is_added)
       std::fill_n(operands.q_rows.data() + indices_.first_row, indices_.count, 0.0);
-    multiply_and_add_up(
-        mode,
-        [&](int thread, Part& part) {
+    make_sums(
+        thread_count(), summed_rows(mode),
+        [&](int thread) {
+          auto& part = parts()[static_cast<size_t>(thread)];
           if (mode.share == 0) gather(operands, part);
           multiply_rows_(rows_of_share(thread, mode), part.numbers.data());
         },
@@ -308,9 +305,10 @@ class SeveralBlockCsr final : public BlockCsrKernel {
   /// All sums are over the columns.
   void multiply(const Operands& operands, const ProductMode& mode) override {
     if (mode.is_last_share() && !mode.is_added) std::ranges::fill(operands.q_rows, 0.0);
-    multiply_and_add_up(
-        mode,
-        [&](int thread, Part& part) {
+    make_sums(
+        thread_count(), summed_rows(mode),
+        [&](int thread) {
+          auto& part = parts()[static_cast<size_t>(thread)];
           if (mode.share == 0 && thread > 0) clear(part);
           if (mode.share == 0 && thread == 0 && !mode.is_continued)
             std::ranges::fill(operands.q_columns, 0.0);

@@ -109,4 +109,10 @@ struct CsrBlock {
 /// borders.
 std::vector<int64_t> split_rows_by_nonzeros(std::span<const int64_t> row_starts, int part_count);
 
+/// Moves the arrays of a block to fresh pages, each first written by the thread whose rows lie there: thread
+/// k reads the rows borders[k] ... borders[k+1]-1. The block may have been made by another thread. Old pages
+/// are given back as new ones are taken, so that the peak of memory hardly grows. With one thread nothing is
+/// moved. Throws std::bad_alloc. Cost: one copy of the block.
+void place_near_threads(CsrBlock& block, std::span<const int64_t> borders);
+
 }  // namespace cg2d::kernels

@@ -9,7 +9,6 @@
 #include <string_view>
 #include <utility>
 
-#include "kernels/column_sums.hpp"
 #include "kernels/cpu_features.hpp"
 #include "kernels/format_kernel.hpp"
 
@@ -111,15 +110,17 @@ struct RowLengths {
   int64_t operator[](int64_t row) const { return starts[row + 1] - starts[row]; }
 };
 
+using RowsOfCsrSimd = CsrRows<RowLengths, int32_t>;
+using RowsOfCsrShort = CsrRows<const uint32_t*, uint16_t>;
+
 struct CsrLoopConfig {
   int64_t critical_vector_length;  // shorter rows take the scalar loop
   int64_t prefetch_distance;       // in entries
 };
 
 /// p: the element of column 0; q: one element per row.
-template <typename Lengths, typename Column>
-using CsrRowsLoop = void (*)(const CsrRows<Lengths, Column>& rows, const CsrLoopConfig& settings,
-                             const double* p, double* q);
+template <typename Rows>
+using CsrRowsLoop = void (*)(const Rows& rows, const CsrLoopConfig& settings, const double* p, double* q);
 
 /// The settings that were asked for, else the defaults, which have both.
 inline CsrLoopConfig csr_loop_config(const Tuning& tuning, const Tuning& defaults) {

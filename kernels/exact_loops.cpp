@@ -186,8 +186,6 @@ namespace exact_row_sell {
 using Lanes = VectorOf<RowSellLanes>;
 
 struct Form {
-  static constexpr int most_registers = 4;
-
   template <int Registers>
   static HWY_INLINE void multiply(const RowChunk& chunk, const RowSellCursor& at, const ChunkRows& rows,
                                   int64_t first_lane, const RowSellOperands& operands, ChunkSums& sums) {

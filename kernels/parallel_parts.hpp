@@ -1,7 +1,7 @@
 #pragma once
 
-// Matrix data near the threads that read it: a page of memory lies near the processor whose thread writes it
-// first.
+// Work of several threads: parts of a format, each made by the thread that will read it, since a page of memory lies near the processor whose
+// thread writes it first; and sums.
 
 #include <cstdint>
 #include <exception>
@@ -79,10 +79,40 @@ void make_sums(int thread_count, int64_t row_count, const Make& make, const AddU
   }
 }
 
-/// Moves the arrays of a block to fresh pages, each first written by the thread whose rows lie there: thread
-/// k reads the rows borders[k] ... borders[k+1]-1. The block may have been made by another thread. Old pages
-/// are given back as new ones are taken, so that the peak of memory hardly grows. With one thread nothing is
-/// moved. Throws std::bad_alloc. Cost: one copy of the block.
-void place_near_threads(CsrBlock& block, std::span<const int64_t> borders);
+/// The sums over a block's columns that the threads of a kernel with half storage make: one vector per thread, since any row may meet any column; the
+/// first thread's is the result itself.
+class ColumnSums {
+ public:
+  /// Throws std::bad_alloc.
+  ColumnSums(int64_t column_count, int thread_count) {
+    for (int thread = 1; thread < thread_count; ++thread) {
+      own_.emplace_back(static_cast<size_t>(column_count));
+    }
+  }
+
+  /// multiply(thread, sums) on each thread: `sums` is the vector that it adds to, as long as the result. Then adds the other threads' sums over
+  /// some columns to the result, in the order of the threads.
+  template <typename Multiply>
+  void make(std::span<double> result, const RowRange& columns, const Multiply& multiply) {
+    make_sums(
+        static_cast<int>(own_.size()) + 1, columns.end - columns.begin,
+        [&](int thread) {
+          multiply(thread, thread == 0 ? result : own_[static_cast<size_t>(thread) - 1].span());
+        },
+        [&](const RowRange& share) {
+          add(result, {.begin = columns.begin + share.begin, .end = columns.begin + share.end});
+        });
+  }
+
+ private:
+  void add(std::span<double> result, const RowRange& columns) const {
+    for (const auto& sums : own_) {
+      const double* source = sums.data();
+      for (auto k = columns.begin; k < columns.end; ++k) result[static_cast<size_t>(k)] += source[k];
+    }
+  }
+
+  std::vector<PageBuffer<double>> own_;
+};
 
 }  // namespace cg2d::kernels

@@ -93,7 +93,7 @@ HWY_INLINE void for_each_step(const RowChunk& chunk, const RowSellCursor& begin,
   }
 }
 
-/// Form: most_registers; multiply<Registers>(chunk, at, rows, first_lane, operands, sums) for the lanes of so many registers side by side;
+/// Form: multiply<Registers>(chunk, at, rows, first_lane, operands, sums) for the lanes of so many registers side by side;
 /// store(rows, sums, operands).
 template <typename Form, int Registers>
 void multiply_windows(const RowSellOperands& operands) {
@@ -129,7 +129,7 @@ void multiply_windows(const RowSellOperands& operands) {
 /// The loop of a form for this processor.
 template <typename Form>
 RowSellLoop row_sell_loop_of(InstructionSet /*set*/) {
-  return with_registers_for<row_sell_lanes, Form::most_registers>(
+  return with_registers_for<row_sell_lanes, 4>(
       [](auto registers) -> RowSellLoop { return &multiply_windows<Form, registers()>; });
 }
 

@@ -8,7 +8,7 @@
 #define CG2D_KERNELS_SELL_LOOPS_INL_HPP
 #endif
 
-#include "kernels/sell_kernel.hpp"
+#include "kernels/sell_matrix.hpp"
 #include "kernels/vectors-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();

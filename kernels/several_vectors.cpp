@@ -10,9 +10,9 @@
 #include <algorithm>
 #include <type_traits>
 
+#include "kernels/compiler_vectors-inl.hpp"
 #include "kernels/csr_rows_kernel.hpp"
-#include "kernels/sell_kernel.hpp"
-#include "kernels/several_loops-inl.hpp"
+#include "kernels/sell_matrix.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace cg2d::kernels::HWY_NAMESPACE {

@@ -3,6 +3,7 @@
 // The product of one block of a sparse matrix with its part of a vector: the interface of all kernels, and
 // the table that lists them.
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstdint>
@@ -143,6 +144,8 @@ struct KernelOptions {
   double most_terms = 0.0;
 };
 
+using KernelMaker = std::unique_ptr<SpmvKernel> (*)(CsrBlock block, const KernelOptions& options);
+
 /// One kernel, with the properties that callers need before they make one: nothing outside of a
 /// kernel's own file depends on its name.
 struct KernelRow {
@@ -176,7 +179,7 @@ struct KernelRow {
   /// Measures which of these is the fastest, at its first call; nullptr: the widest one.
   InstructionSet (*measured_instruction_set)() = nullptr;
   /// make() calls this, with options that it has checked and that name an instruction set.
-  std::unique_ptr<SpmvKernel> (*maker)(CsrBlock block, const KernelOptions& options) = nullptr;
+  KernelMaker maker = nullptr;
   bool makes_several = false;       ///< for KernelOptions::vector_count vectors at once, 2 or more
   bool makes_reproducible = false;  ///< with KernelOptions::most_terms
   /// make_external() calls this; nullptr: there is no such kernel.
@@ -230,5 +233,27 @@ const KernelRow& default_reproducible_kernel();
 const KernelRow& kernel_for_any_pattern();
 /// The kernel on which the critical vector length of a machine is measured: the first one that has it.
 const KernelRow& critical_length_kernel();
+
+// ---------------------------------------------------------------- the choice among a kernel's loops
+
+/// The set with the fastest loop: each multiplies a small block, whose vectors stay in the first-level cache. The
+/// expected one is taken unless another one takes less than 0.8 of its time, so that the choice, and with it the
+/// order of additions, is the same in every run. Instruction sets alone do not tell: gathers and scatters are slow
+/// on AMD's processors, and on those of Intel whose microcode keeps gathers from leaking data. Where the user names a set
+/// (instruction_set_variable), the last of `sets` is taken unmeasured. Cost: 2 to 4 ms, three times as much where
+/// another loop is taken, nothing for a single set. Throws std::bad_alloc.
+InstructionSet fastest_loop(KernelMaker make, const std::vector<InstructionSet>& sets,
+                            InstructionSet expected);
+
+/// The fastest of Make's loops for those of Sets that this processor has: by what gathers take one is expected.
+template <KernelMaker Make, const auto& Sets>
+InstructionSet measured_set() {
+  static const auto fastest = [] {
+    const auto sets = of_this_processor(Sets);
+    const auto expected = std::ranges::lower_bound(sets, fastest_gathering_instruction_set());
+    return fastest_loop(Make, sets, expected == sets.end() ? sets.back() : *expected);
+  }();
+  return fastest;
+}
 
 }  // namespace cg2d::kernels

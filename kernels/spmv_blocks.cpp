@@ -12,9 +12,8 @@
 #include <array>
 #include <utility>
 
-#include "kernels/dense_lanes-inl.hpp"
+#include "kernels/compiler_vectors-inl.hpp"
 #include "kernels/index_sets.hpp"
-#include "kernels/several_loops-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace cg2d::kernels::HWY_NAMESPACE {
@@ -223,15 +222,15 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 #include <algorithm>
+#include <cstdint>
 #include <iterator>
 #include <memory>
+#include <numeric>
 #include <vector>
 
 #include "kernels/block_csr.hpp"
-#include "kernels/column_sums.hpp"
 #include "kernels/format_kernel.hpp"
-#include "kernels/sell_kernel.hpp"
-#include "kernels/set_parts.hpp"
+#include "kernels/sell_matrix.hpp"
 
 namespace cg2d::kernels {
 
@@ -241,6 +240,135 @@ KernelRow symmetric_scalar_kernel();
 
 namespace {
 namespace blocks {
+
+/// The sets of one thread, those of one size one after the other.
+struct SetPart {
+  std::array<int64_t, largest_index_set + 1> counts{};  // sets of each size
+  PageBuffer<double> values;
+  PageBuffer<uint32_t> members;
+  uint64_t place_count = 0;  // of p; members are less
+
+  bool empty() const { return values.empty(); }
+  [[nodiscard]] std::vector<StoredArray> stored_arrays() {
+    return {stored_array(ArrayKind::values, values), stored_array(ArrayKind::columns, members)};
+  }
+  bool has_columns_in_range() const {
+    return std::ranges::all_of(members.span(), [this](uint32_t member) { return member < place_count; });
+  }
+};
+
+/// Sets [first, last), and what lies before them in the lists of all sets.
+struct SetSpan {
+  size_t first = 0;
+  size_t last = 0;
+  size_t first_member = 0;
+  size_t first_entry = 0;
+};
+
+/// Cuts the sets into consecutive parts of about equally many elements.
+std::vector<SetSpan> split_sets(const IndexSets& sets, int part_count) {
+  std::vector<SetSpan> parts;
+  SetSpan next;
+  for (int part = 1; part <= part_count; ++part) {
+    const auto goal = sets.entries.size() * static_cast<size_t>(part) / static_cast<size_t>(part_count);
+    SetSpan own = next;
+    while (next.last < sets.sizes.size() && next.first_entry < goal) {
+      const auto size = sets.sizes[next.last++];
+      next.first_member += size;
+      next.first_entry += static_cast<size_t>(packed_size(size));
+    }
+    own.last = next.first = next.last;
+    parts.push_back(own);
+  }
+  return parts;
+}
+
+SetPart make_part(const IndexSets& sets, const SetSpan& span, const CsrBlock& block,
+                  uint32_t places_per_index) {
+  SetPart part;
+  std::array<size_t, largest_index_set + 1> next_value{};
+  std::array<size_t, largest_index_set + 1> next_member{};
+  for (auto set = span.first; set < span.last; ++set) ++part.counts[sets.sizes[set]];
+  size_t value_count = 0;
+  size_t member_count = 0;
+  for (size_t size = 0; size < part.counts.size(); ++size) {
+    next_value[size] = value_count;
+    next_member[size] = member_count;
+    const auto count = static_cast<size_t>(part.counts[size]);
+    value_count += count * static_cast<size_t>(packed_size(static_cast<int64_t>(size)));
+    member_count += count * size;
+  }
+  if (value_count == 0) return part;
+  part.values = PageBuffer<double>(value_count + spare_values);
+  part.members = PageBuffer<uint32_t>(member_count + spare_members);
+  const auto* member = sets.members.data() + span.first_member;
+  const auto* entry = sets.entries.data() + span.first_entry;
+  for (auto set = span.first; set < span.last; ++set) {
+    const size_t size = sets.sizes[set];
+    for (size_t k = 0; k < size; ++k) part.members[next_member[size]++] = places_per_index * *member++;
+    const auto element_count = static_cast<size_t>(packed_size(static_cast<int64_t>(size)));
+    for (size_t k = 0; k < element_count; ++k, ++entry) {
+      // Half of an entry on the diagonal is stored.
+      const double value = *entry == IndexSets::no_entry ? 0.0 : block.values[*entry - 1];
+      part.values[next_value[size]++] = k < size ? 2.0 * value : value;
+    }
+  }
+  return part;
+}
+
+/// The sets of each thread, by the thread itself. places_per_index: a member is this many times its index, less than 2^32.
+/// Throws std::bad_alloc.
+std::vector<SetPart> make_set_parts(const IndexSets& sets, const CsrBlock& block, const SharedIndices& shared,
+                                    uint32_t places_per_index, int thread_count) {
+  const auto spans = split_sets(sets, thread_count);
+  std::vector<SetPart> parts(spans.size());
+  make_on_threads(thread_count, [&](size_t thread) {
+    parts[thread] = make_part(sets, spans[thread], block, places_per_index);
+    parts[thread].place_count = static_cast<uint64_t>(shared.count) * places_per_index;
+  });
+  return parts;
+}
+
+/// Takes the entries that are in sets (entries_in_sets) out of the block.
+CsrBlock without_sets(CsrBlock block, const std::vector<bool>& is_in_set) {
+  size_t kept = 0;
+  size_t entry = 0;
+  for (size_t row = 0; row < static_cast<size_t>(block.row_count); ++row) {
+    for (const auto end = static_cast<size_t>(block.row_starts[row + 1]); entry < end; ++entry) {
+      if (is_in_set[entry + 1]) continue;
+      block.columns[kept] = block.columns[entry];
+      block.values[kept++] = block.values[entry];
+    }
+    block.row_starts[row + 1] = static_cast<int64_t>(kept);
+  }
+  block.columns.resize(kept);
+  block.values.resize(kept);
+  return block;
+}
+
+/// multiply(size, SetRange) for the sets of each size that belong to the share that a mode asks for.
+template <typename Multiply>
+void multiply_share(const SetPart& part, const ProductMode& mode, int64_t prefetch_distance,
+                    const Multiply& multiply) {
+  const ShareRange share(std::accumulate(part.counts.begin(), part.counts.end(), int64_t{0}), mode);
+  int64_t first_set = 0;
+  const double* values = part.values.data();
+  const uint32_t* members = part.members.data();
+  for (size_t size = 0; size < part.counts.size(); ++size) {
+    const auto members_of_set = static_cast<int64_t>(size);
+    const auto begin = std::clamp<int64_t>(share.begin - first_set, 0, part.counts[size]);
+    const auto end = std::clamp<int64_t>(share.end - first_set, 0, part.counts[size]);
+    if (begin < end) {
+      multiply(size, SetRange{.values = values + begin * packed_size(members_of_set),
+                              .members = members + begin * members_of_set,
+                              .count = end - begin,
+                              .prefetch_distance = prefetch_distance});
+    }
+    first_set += part.counts[size];
+    values += part.counts[size] * packed_size(members_of_set);
+    members += part.counts[size] * members_of_set;
+  }
+}
 
 /// The kernel of what is in no set. Short rows take the formats that fill up least.
 KernelRow rest_kernel(const CsrBlock& rest) {

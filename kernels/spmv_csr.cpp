@@ -1,7 +1,7 @@
-// Kernels "csr-simd", plain CSR, 12 bytes per nonzero and no conversion, and "csr-short", CSR in column blocks with 16-bit columns, 10 bytes, in
-// the same loops. Rows from the critical vector length on take a loop with several sums. Shorter rows take a scalar loop, since setting up and
-// summing up vector registers costs more than a few scalar products. (On the CP-PACS the paper's first compiler switched at 50 entries, and the
-// best grid depended on it.)
+// The kernels on CSR: the references "scalar" and "symmetric-scalar"; and "csr-simd", plain CSR, 12 bytes per nonzero and no conversion, and
+// "csr-short", CSR in column blocks with 16-bit columns, 10 bytes, in the same loops. Rows from the critical vector length on take a loop with
+// several sums. Shorter rows take a scalar loop, since setting up and summing up vector registers costs more than a few scalar products. (On the
+// CP-PACS the paper's first compiler switched at 50 entries, and the best grid depended on it.)
 
 #include "kernels/vector_targets.hpp"
 
@@ -71,11 +71,10 @@ HWY_INLINE double long_row(const double* values, const Column* columns, int64_t 
   return sum_of_lanes(d, sum) + rest;
 }
 
-template <typename Elements, typename Lengths, typename Column>
-void multiply_rows(const CsrRows<Lengths, Column>& rows, const CsrLoopConfig& settings, const double* p,
-                   double* q) {
+template <typename Elements, typename Rows>
+void multiply_rows(const Rows& rows, const CsrLoopConfig& settings, const double* p, double* q) {
   const double* values = rows.values;
-  const Column* columns = rows.columns;
+  const auto* columns = rows.columns;
   for (int64_t row = 0; row < rows.row_count; ++row) {
     const int64_t length = rows.lengths[row];
     const double sum = length < settings.critical_vector_length
@@ -87,27 +86,11 @@ void multiply_rows(const CsrRows<Lengths, Column>& rows, const CsrLoopConfig& se
   }
 }
 
-template <typename Lengths, typename Column>
-CsrRowsLoop<Lengths, Column> csr_loop_for(InstructionSet set) {
+template <typename Rows>
+CsrRowsLoop<Rows> csr_loop_for(InstructionSet set) {
   return with_elements_of(
-      set, []<typename Elements>(Elements) { return &multiply_rows<Elements, Lengths, Column>; });
+      set, []<typename Elements>(Elements) -> CsrRowsLoop<Rows> { return &multiply_rows<Elements, Rows>; });
 }
-
-namespace csr_simd {
-
-using Loop = CsrRowsLoop<RowLengths, int32_t>;
-
-Loop loop_for(InstructionSet set) { return csr_loop_for<RowLengths, int32_t>(set); }
-
-}  // namespace csr_simd
-
-namespace csr_short {
-
-using Loop = CsrRowsLoop<const uint32_t*, uint16_t>;
-
-Loop loop_for(InstructionSet set) { return csr_loop_for<const uint32_t*, uint16_t>(set); }
-
-}  // namespace csr_short
 
 }  // namespace
 }  // namespace cg2d::kernels::HWY_NAMESPACE
@@ -119,15 +102,47 @@ HWY_AFTER_NAMESPACE();
 #include <utility>
 #include <vector>
 
-#include "kernels/loop_choice.hpp"
-
 namespace cg2d::kernels {
 namespace {
+
+/// The references: one row after the other, additions in the order of the columns. All other kernels are compared with them.
+namespace scalar {
+
+/// One accumulator: the inner loop of the official program.
+void multiply_rows(const CsrBlock& block, const CsrRowOperands& operands) {
+  const int64_t* row_starts = block.row_starts.data();
+  const int32_t* columns = block.columns.data();
+  const double* values = block.values.data();
+  for (int64_t row = operands.first_row; row < operands.last_row; ++row) {
+    double sum = 0.0;
+    for (int64_t k = row_starts[row]; k < row_starts[row + 1]; ++k) sum += values[k] * operands.p[columns[k]];
+    operands.q[row] = operands.are_added ? operands.q[row] + sum : sum;
+  }
+}
+
+/// Adds to the sums over the columns, too.
+void multiply_half_rows(const CsrBlock& block, const CsrRowOperands& operands) {
+  const int64_t* row_starts = block.row_starts.data();
+  const int32_t* columns = block.columns.data();
+  const double* values = block.values.data();
+  for (int64_t row = operands.first_row; row < operands.last_row; ++row) {
+    const double p_row = operands.p_rows[row];
+    double sum = 0.0;
+    for (int64_t k = row_starts[row]; k < row_starts[row + 1]; ++k) {
+      sum += values[k] * operands.p[columns[k]];
+      operands.q_columns[columns[k]] += values[k] * p_row;
+    }
+    operands.q[row] = operands.are_added ? operands.q[row] + sum : sum;
+  }
+}
+
+}  // namespace scalar
+
 namespace csr_simd {
 
 constexpr Tuning defaults{.critical_vector_length = 8, .prefetch_distance = 256};
 
-CsrRows<RowLengths, int32_t> rows_of(const CsrBlock& block, const CsrRowOperands& operands) {
+RowsOfCsrSimd rows_of(const CsrBlock& block, const CsrRowOperands& operands) {
   const int64_t* starts = block.row_starts.data() + operands.first_row;
   return {.lengths = {.starts = starts},
           .columns = block.columns.data() + *starts,
@@ -145,7 +160,7 @@ std::unique_ptr<SpmvKernel> make(CsrBlock block, const KernelOptions& options) {
       exact_options.instruction_set = of_this_processor(sets).back();
     return make_exact_csr("csr-simd", std::move(block), exact_options);
   }
-  const auto loop = CG2D_OF_SET(*options.instruction_set, csr_simd::loop_for);
+  const auto loop = CG2D_OF_SET(*options.instruction_set, csr_loop_for<RowsOfCsrSimd>);
   const auto settings = csr_loop_config(options.tuning, defaults);
   const auto multiply_rows = [=](const CsrBlock& rows_block, const CsrRowOperands& operands) {
     loop(rows_of(rows_block, operands), settings, operands.p, operands.q + operands.first_row);
@@ -160,8 +175,6 @@ namespace csr_short {
 
 constexpr Tuning defaults{
     .critical_vector_length = 8, .prefetch_distance = 512, .block_width = max_block_width};
-
-using Loop = CsrRowsLoop<const uint32_t*, uint16_t>;
 
 /// The consecutive rows that one thread multiplies: column block by column block, row by row, entry by entry.
 /// It stores lengths of rows, which take half the bytes of starts.
@@ -195,7 +208,7 @@ struct Part {
     }
     return true;
   }
-  CsrRows<const uint32_t*, uint16_t> rows_of(int64_t column_block, bool are_added) const {
+  RowsOfCsrShort rows_of(int64_t column_block, bool are_added) const {
     const auto start = block_starts[static_cast<size_t>(column_block)];
     return {.lengths = lengths.data() + column_block * row_count,
             .columns = columns.data() + start,
@@ -243,7 +256,7 @@ class CsrShortKernel final : public FormatKernel<Parts<Part>> {
  public:
   CsrShortKernel(Parts<Part> parts, const KernelOptions& options)
       : FormatKernel("csr-short", options, std::move(parts)),
-        loop_(CG2D_OF_SET(*options.instruction_set, csr_short::loop_for)),
+        loop_(CG2D_OF_SET(*options.instruction_set, csr_loop_for<RowsOfCsrShort>)),
         settings_(csr_loop_config(options.tuning, defaults)) {}
 
   /// A share is a share of the column blocks.
@@ -260,7 +273,7 @@ class CsrShortKernel final : public FormatKernel<Parts<Part>> {
   }
 
  private:
-  Loop loop_;
+  CsrRowsLoop<RowsOfCsrShort> loop_;
   CsrLoopConfig settings_;
 };
 
@@ -277,6 +290,35 @@ std::unique_ptr<SpmvKernel> make(CsrBlock block, const KernelOptions& options) {
 }  // namespace csr_short
 
 }  // namespace
+
+KernelRow scalar_kernel() {
+  return {
+      .name = "scalar",
+      .description = "reference: plain CSR, one accumulator, the inner loop of the official program",
+      .bytes_per_nonzero = 12.0,
+      .instruction_sets = {InstructionSet::portable},
+      .maker = [](CsrBlock block, const KernelOptions& options) -> std::unique_ptr<SpmvKernel> {
+        if (options.most_terms > 0.0) return make_exact_csr("scalar", std::move(block), options);
+        return std::make_unique<CsrRowsKernel>("scalar", &scalar::multiply_rows, std::move(block), options);
+      },
+      .makes_reproducible = true,
+  };
+}
+
+KernelRow symmetric_scalar_kernel() {
+  return {
+      .name = "symmetric-scalar",
+      .description =
+          "symmetric storage: one entry of each mirrored pair; plain CSR, the reference of its kind",
+      .storage = Storage::half,
+      .bytes_per_nonzero = 6.0,
+      .instruction_sets = {InstructionSet::portable},
+      .maker = [](CsrBlock block, const KernelOptions& options) -> std::unique_ptr<SpmvKernel> {
+        return std::make_unique<CsrRowsKernel>("symmetric-scalar", &scalar::multiply_half_rows,
+                                               std::move(block), options, Storage::half);
+      },
+  };
+}
 
 KernelRow csr_simd_kernel() {
   return {

@@ -94,7 +94,6 @@ SellLoop loop_for(InstructionSet set) { return sell_loop_of<Form>(set); }
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-#include "kernels/loop_choice.hpp"
 
 namespace cg2d::kernels {
 namespace {

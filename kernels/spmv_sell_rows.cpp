@@ -14,8 +14,6 @@ namespace {
 namespace sell_rows {
 
 struct Form {
-  static constexpr int most_registers = 4;
-
   template <int Registers>
   static HWY_INLINE void multiply(const RowChunk& chunk, const RowSellCursor& at, const ChunkRows& /*rows*/,
                                   int64_t first_lane, const RowSellOperands& operands, ChunkSums& sums) {
@@ -58,13 +56,220 @@ RowSellLoop loop_for(InstructionSet set) { return row_sell_loop_of<Form>(set); }
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
+#include <algorithm>
 #include <array>
+#include <limits>
+#include <numeric>
+#include <span>
 
 #include "kernels/exact_sums.hpp"
 #include "kernels/format_kernel.hpp"
-#include "kernels/sell_kernel.hpp"
+#include "kernels/sell_matrix.hpp"
 
 namespace cg2d::kernels {
+namespace {
+namespace row_sell {  // sell_matrix.cpp, too, has chunks and parts
+
+constexpr auto lanes = static_cast<size_t>(row_sell_lanes);
+using LaneColumns = std::array<int32_t, lanes>;
+
+enum class StepKind { consecutive, near, far };
+
+/// The rows of one chunk, longest first; all have entries, or none has.
+struct ChunkRows {
+  std::span<const uint16_t> rows;  // rows of the window
+  std::array<int64_t, lanes> first_entry{};
+  std::array<int64_t, lanes> length{};
+
+  int64_t step_count() const { return length[0]; }
+  bool is_consecutive() const {
+    return rows.size() == lanes && std::adjacent_find(rows.begin(), rows.end(), [](auto row, auto next) {
+                                     return next != row + 1;
+                                   }) == rows.end();
+  }
+};
+
+/// Makes the part of some consecutive rows: counts its steps first, then fills the arrays.
+class PartMaker {
+ public:
+  PartMaker(const CsrBlock& block, const RowRange& rows) : block_(block) {
+    part_.first_row = rows.begin;
+    part_.row_count = rows.end - rows.begin;
+    part_.column_count = block.column_count;
+    ordered_.resize(static_cast<size_t>(row_sell_window_rows));
+  }
+
+  RowSellPart make() {
+    for_each_window([this](const ChunkRows& chunk, RowSellPlace& place) { count(chunk, place); });
+    const auto& end = part_.windows.back();
+    part_.values = PageBuffer<double>(static_cast<size_t>(end.step) * lanes);
+    part_.bases = PageBuffer<int32_t>(static_cast<size_t>(end.base));
+    part_.near_columns = PageBuffer<uint16_t>(static_cast<size_t>(end.near_step) * lanes);
+    part_.far_columns = PageBuffer<int32_t>(static_cast<size_t>(end.far_step + row_sell_far_ahead) * lanes);
+    part_.chunks = PageBuffer<RowChunk>(static_cast<size_t>(end.chunk));
+    part_.rows = PageBuffer<uint16_t>(static_cast<size_t>(end.listed_chunk) * lanes);
+    for_each_window([this](const ChunkRows& chunk, RowSellPlace& place) { fill(chunk, place); });
+    return std::move(part_);
+  }
+
+ private:
+  int64_t length_of(int64_t row) const {
+    const auto r = static_cast<size_t>(row);
+    return block_.row_starts[r + 1] - block_.row_starts[r];
+  }
+
+  /// Calls visit(ChunkRows, place) for all chunks, and notes where each window begins.
+  template <typename Visit>
+  void for_each_window(const Visit& visit) {
+    RowSellPlace place;
+    part_.windows.clear();
+    for (int64_t first = 0; first < part_.row_count; first += row_sell_window_rows) {
+      part_.windows.push_back(place);
+      visit_window(part_.first_row + first, std::min(row_sell_window_rows, part_.row_count - first), place,
+                   visit);
+    }
+    part_.windows.push_back(place);
+  }
+
+  template <typename Visit>
+  void visit_window(int64_t window_row, int64_t row_count, RowSellPlace& place, const Visit& visit) {
+    const auto rows = std::span(ordered_).first(static_cast<size_t>(row_count));
+    std::iota(rows.begin(), rows.end(), uint16_t{0});
+    const auto length = [&](uint16_t row) { return length_of(window_row + row); };
+    std::ranges::stable_sort(rows, std::ranges::greater(), length);
+    const auto first_empty = std::ranges::find_if(rows, [&](auto row) { return length(row) == 0; });
+    const auto filled = static_cast<size_t>(first_empty - rows.begin());
+    for (size_t first = 0; first < rows.size();) {
+      // Rows without entries have chunks of their own, so that no element of p enters their sums.
+      const auto end = std::min(first + lanes, first < filled ? filled : rows.size());
+      ChunkRows chunk{.rows = rows.subspan(first, end - first)};
+      for (size_t lane = 0; lane < chunk.rows.size(); ++lane) {
+        const auto row = window_row + chunk.rows[lane];
+        chunk.first_entry[lane] = block_.row_starts[static_cast<size_t>(row)];
+        chunk.length[lane] = length_of(row);
+      }
+      visit(chunk, place);
+      first = end;
+    }
+  }
+
+  /// Columns of a step; a lane without an entry has its row's last column, one without a row that of lane 0.
+  LaneColumns columns_of(const ChunkRows& chunk, int64_t step) const {
+    LaneColumns columns{};
+    for (size_t lane = 0; lane < chunk.rows.size(); ++lane) {
+      const auto entry = chunk.first_entry[lane] + std::min(step, chunk.length[lane] - 1);
+      columns[lane] = block_.columns[static_cast<size_t>(entry)];
+    }
+    std::fill(columns.begin() + static_cast<ptrdiff_t>(chunk.rows.size()), columns.end(), columns[0]);
+    return columns;
+  }
+
+  static StepKind kind_of(const LaneColumns& columns) {
+    bool is_consecutive = true;
+    for (size_t lane = 1; lane < lanes; ++lane)
+      is_consecutive = is_consecutive && columns[lane] == columns[0] + static_cast<int32_t>(lane);
+    if (is_consecutive) return StepKind::consecutive;
+    const auto [least, greatest] = std::ranges::minmax(columns);
+    return greatest - least <= std::numeric_limits<uint16_t>::max() ? StepKind::near : StepKind::far;
+  }
+
+  void count(const ChunkRows& chunk, RowSellPlace& place) const {
+    for (int64_t step = 0; step < chunk.step_count(); ++step) {
+      const auto kind = kind_of(columns_of(chunk, step));
+      place.base += kind == StepKind::far ? 0 : 1;
+      place.near_step += kind == StepKind::near ? 1 : 0;
+      place.far_step += kind == StepKind::far ? 1 : 0;
+    }
+    place.step += chunk.step_count();
+    place.listed_chunk += chunk.is_consecutive() ? 0 : 1;
+    ++place.chunk;
+  }
+
+  void fill(const ChunkRows& chunk, RowSellPlace& place) {
+    RowChunk head{.consecutive_steps = 0,
+                  .near_steps = 0,
+                  .far_steps = 0,
+                  .first_row = chunk.rows[0],
+                  .listed_row_count = 0};
+    for (const auto kind : {StepKind::consecutive, StepKind::near, StepKind::far}) {
+      const auto step_before = place.step;
+      for (int64_t step = 0; step < chunk.step_count(); ++step) {
+        const auto columns = columns_of(chunk, step);
+        if (kind_of(columns) != kind) continue;
+        fill_values(chunk, step, place.step++);
+        fill_columns(columns, kind, place);
+      }
+      const auto count = static_cast<uint32_t>(place.step - step_before);
+      (kind == StepKind::consecutive ? head.consecutive_steps
+       : kind == StepKind::near      ? head.near_steps
+                                     : head.far_steps) = count;
+    }
+    if (!chunk.is_consecutive()) {
+      head.listed_row_count = static_cast<uint16_t>(chunk.rows.size());
+      std::ranges::copy(chunk.rows, part_.rows.data() + static_cast<size_t>(place.listed_chunk++) * lanes);
+    }
+    part_.chunks[static_cast<size_t>(place.chunk++)] = head;
+  }
+
+  void fill_values(const ChunkRows& chunk, int64_t step, int64_t target) {
+    for (size_t lane = 0; lane < chunk.rows.size(); ++lane) {
+      if (step >= chunk.length[lane]) continue;
+      part_.values[static_cast<size_t>(target) * lanes + lane] =
+          block_.values[static_cast<size_t>(chunk.first_entry[lane] + step)];
+    }
+  }
+
+  void fill_columns(const LaneColumns& columns, StepKind kind, RowSellPlace& place) {
+    if (kind == StepKind::far) {
+      std::ranges::copy(columns, part_.far_columns.data() + static_cast<size_t>(place.far_step++) * lanes);
+      return;
+    }
+    const auto base = std::ranges::min(columns);
+    part_.bases[static_cast<size_t>(place.base++)] = base;
+    if (kind == StepKind::consecutive) return;
+    auto* const near_columns = part_.near_columns.data() + static_cast<size_t>(place.near_step++) * lanes;
+    std::ranges::transform(columns, near_columns,
+                           [&](int32_t column) { return static_cast<uint16_t>(column - base); });
+  }
+
+  const CsrBlock& block_;
+  RowSellPart part_;
+  std::vector<uint16_t> ordered_;
+};
+
+}  // namespace row_sell
+}  // namespace
+
+std::vector<StoredArray> RowSellPart::stored_arrays() {
+  return {stored_array(ArrayKind::values, values),        stored_array(ArrayKind::columns, bases),
+          stored_array(ArrayKind::columns, near_columns), stored_array(ArrayKind::columns, far_columns),
+          stored_array(ArrayKind::structure, chunks),     stored_array(ArrayKind::structure, rows)};
+}
+
+bool RowSellPart::has_columns_in_range() const {
+  const auto is_inside = [this](int64_t base, int64_t first, int64_t last) {
+    return base >= 0 && base + first >= 0 && base + last < column_count;
+  };
+  size_t base = 0;
+  const auto* near_lanes = near_columns.data();
+  for (const auto& chunk : chunks.span()) {
+    for (uint32_t step = 0; step < chunk.consecutive_steps; ++step) {
+      if (!is_inside(bases[base++], 0, row_sell_lanes - 1)) return false;
+    }
+    for (uint32_t step = 0; step < chunk.near_steps; ++step, near_lanes += row_sell_lanes) {
+      if (!is_inside(bases[base++], 0, *std::max_element(near_lanes, near_lanes + row_sell_lanes)))
+        return false;
+    }
+  }
+  return std::ranges::all_of(far_columns.span(),
+                             [&](int32_t column) { return column == 0 || is_inside(column, 0, 0); });
+}
+
+std::vector<RowSellPart> row_sell_parts(const CsrBlock& block, int thread_count) {
+  return make_parts<RowSellPart>(
+      block, thread_count, [&](const RowRange& rows) { return row_sell::PartMaker(block, rows).make(); });
+}
+
 namespace {
 namespace sell_rows {
 

@@ -14,7 +14,7 @@
 
 #include <algorithm>
 
-#include "kernels/sell_kernel.hpp"
+#include "kernels/sell_matrix.hpp"
 #include "kernels/vectors-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
@@ -297,8 +297,6 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 #include <array>
-
-#include "kernels/loop_choice.hpp"
 
 namespace cg2d::kernels {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <functional>
 
-#include "cg/stencil/plane_layout.hpp"
+#include "cg/stencil/plane_store.hpp"
 #include "kernels/unfused_lines.hpp"
 
 namespace cg2d {

@@ -12,7 +12,6 @@
 #include <stdexcept>
 #include <vector>
 
-#include "comm/halo_plan.hpp"
 #include "support/halo_check.hpp"
 
 namespace cg2d::comm::domain_layout_test {
@@ -133,17 +132,6 @@ TEST(HaloPlanTest, PartsAreTheHaloEachPointOnceFromItsOwnerWhoseMirroredPartIsTh
       }
     });
   }
-}
-
-TEST(HaloPlanTest, ACubeHas26Neighbours) {
-  const DomainLayout layout({9, 9, 9}, {.parts = {3, 3, 3}});
-  constexpr int middle = 13;
-  const auto all = halo_parts(layout, middle, {.width = 1, .has_corners = true});
-  EXPECT_EQ(all.size(), 26U);
-  // 6 faces of 9 points, 12 edges of 3, 8 corners.
-  EXPECT_EQ(test::halo_traffic(all), (Traffic{.message_count = 26, .byte_count = 8 * (54 + 36 + 8)}));
-  const auto faces = halo_parts(layout, middle, {.width = 1, .has_corners = false});
-  EXPECT_EQ(test::halo_traffic(faces), (Traffic{.message_count = 6, .byte_count = 8 * 54}));
 }
 
 TEST(HaloPlanTest, OffsetsFollowTheOrderOfMemory) {

@@ -23,10 +23,9 @@
 #include <utility>
 #include <vector>
 
-#include "comm/halo_messages.hpp"
+#include "comm/halo.hpp"
 #include "comm/put_link.hpp"
 #include "comm/shared_counter.hpp"
-#include "comm/shared_halo.hpp"
 #include "comm/shared_memory.hpp"
 #include "support/halo_check.hpp"
 #include "support/layouts.hpp"

@@ -1,6 +1,6 @@
 // Memory of another process is mapped only if it is the memory that its owner announced.
 
-#include "comm/mapped_part.hpp"
+#include "comm/shared_segment.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>

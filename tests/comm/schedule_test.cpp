@@ -1,5 +1,5 @@
-// Butterflies for every group size up to 81, and for the groups of every grid up to 9 x 9, executed by a
-// simulator; and what nodes send to each other.
+// Butterflies for every group size up to 81, executed by a simulator; the parts of collections on every grid up to 9 x 9; and what nodes send to
+// each other.
 
 #include "comm/schedule.hpp"
 
@@ -9,41 +9,150 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <deque>
+#include <map>
 #include <numeric>
 #include <random>
-#include <set>
+#include <utility>
 #include <vector>
 
-#include "comm/node_plan.hpp"
+#include "comm/node_map.hpp"
 #include "support/bits.hpp"
 #include "support/layouts.hpp"
-#include "support/schedule_simulator.hpp"
 
 namespace cg2d::comm::schedule_test {
 namespace {
 
-using test::Delivery;
-using test::GroupSimulation;
 using test::same_bits;
 
 constexpr int largest_group = 81;
-constexpr std::array both_deliveries{Delivery::eager, Delivery::rendezvous};
 
 int ceil_log2(int value) { return static_cast<int>(std::bit_width(static_cast<unsigned>(value - 1))); }
 int floor_log2(int value) { return static_cast<int>(std::bit_width(static_cast<unsigned>(value))) - 1; }
 bool is_power_of_two(int value) { return std::has_single_bit(static_cast<unsigned>(value)); }
 
-/// One element per member.
-GroupPieces single_elements(int group_size) {
-  return {BlockLayout::even(group_size, {.columns = 1, .rows = group_size}), 0, group_size};
-}
+/// When a message counts as sent: at once (the system keeps it), or only when its receiver has taken it.
+enum class Delivery { eager, rendezvous };
+constexpr std::array both_deliveries{Delivery::eager, Delivery::rendezvous};
 
-template <typename MakeSchedule>
-std::vector<Schedule> schedules_of(int group_size, const MakeSchedule& make) {
-  std::vector<Schedule> schedules;
-  for (int member = 0; member < group_size; ++member) schedules.push_back(make(group_size, member));
-  return schedules;
-}
+/// Executes the schedules of one group, whose members have a piece of one element each, and checks that they fit together.
+class GroupSimulation {
+ public:
+  /// make(size, member): its schedule. blocks[m]: of member m, an element for each member.
+  template <typename MakeSchedule>
+  GroupSimulation(const MakeSchedule& make, std::vector<std::vector<double>> blocks) {
+    const int size = static_cast<int>(blocks.size());
+    for (int member = 0; member < size; ++member) {
+      members_.push_back({.steps = make(size, member).steps,
+                          .block = std::move(blocks[static_cast<size_t>(member)]),
+                          .placed_count = std::vector<int>(blocks.size())});
+    }
+  }
+
+  /// Runs all members, each as far as it gets, until none can continue. Expects that all end and no message
+  /// is left.
+  void run(Delivery delivery) {
+    delivery_ = delivery;
+    for (bool moved = true; moved;) {
+      moved = false;
+      for (size_t m = 0; m < members_.size(); ++m) moved |= advance(static_cast<int>(m));
+    }
+    for (size_t m = 0; m < members_.size(); ++m) {
+      EXPECT_EQ(members_[m].next_step, members_[m].steps.size()) << "member " << m << " waits for ever";
+    }
+    for (const auto& [way, messages] : under_way_) {
+      EXPECT_TRUE(messages.empty()) << "nobody takes a message from " << way.first << " to " << way.second;
+    }
+  }
+
+  const std::vector<double>& block(int member) const { return members_[static_cast<size_t>(member)].block; }
+  /// How often each element was received in place.
+  const std::vector<int>& placed_count(int member) const {
+    return members_[static_cast<size_t>(member)].placed_count;
+  }
+
+ private:
+  struct Message {
+    PieceRun run;
+    std::vector<double> values;
+  };
+  struct Member {
+    std::vector<ScheduleStep> steps;
+    std::vector<double> block;
+    std::vector<int> placed_count;
+    size_t next_step = 0;
+    bool in_step = false;
+    bool send_done = false;
+    bool receive_done = false;
+  };
+
+  std::vector<size_t> elements(const PieceRun& run) const {
+    std::vector<size_t> found;
+    for (int k = 0; k < run.count; ++k) found.push_back(static_cast<size_t>(run.first + k) % members_.size());
+    return found;
+  }
+
+  bool advance(int number) {
+    auto& member = members_[static_cast<size_t>(number)];
+    if (member.next_step == member.steps.size()) return false;
+    const auto& step = member.steps[member.next_step];
+    bool moved = false;
+    if (!member.in_step) {
+      begin_step(number, member, step);
+      moved = true;
+    }
+    if (!member.receive_done) moved |= try_receive(number, member, step);
+    if (member.send_done && member.receive_done) {
+      member.in_step = false;
+      ++member.next_step;
+      moved = true;
+    }
+    return moved;
+  }
+
+  void begin_step(int number, Member& member, const ScheduleStep& step) {
+    const bool sends = step.send_to != ScheduleStep::no_partner;
+    const bool receives = step.receive_from != ScheduleStep::no_partner;
+    EXPECT_NE(step.send_to, number);
+    EXPECT_NE(step.receive_from, number);
+    member.in_step = true;
+    member.send_done = !sends || delivery_ == Delivery::eager;
+    member.receive_done = !receives;
+    if (!sends) return;
+    Message message{.run = step.sent, .values = {}};
+    const auto received = elements(receives && step.combine == Combine::place ? step.received : PieceRun{});
+    for (const auto k : elements(step.sent)) {
+      EXPECT_EQ(std::ranges::count(received, k), 0) << "what is received overwrites what is sent";
+      message.values.push_back(member.block[k]);
+    }
+    under_way_[{number, step.send_to}].push_back(std::move(message));
+  }
+
+  bool try_receive(int number, Member& member, const ScheduleStep& step) {
+    auto& messages = under_way_[{step.receive_from, number}];
+    if (messages.empty()) return false;
+    const Message message = std::move(messages.front());  // between two ranks messages do not overtake
+    messages.pop_front();
+    EXPECT_EQ(message.run, step.received) << "member " << number << " expects other pieces than it gets";
+    auto next = message.values.begin();
+    for (const auto k : elements(step.received)) {
+      if (next == message.values.end()) break;
+      if (step.combine == Combine::add) {
+        member.block[k] += *next++;
+      } else {
+        member.block[k] = *next++;
+        ++member.placed_count[k];
+      }
+    }
+    member.receive_done = true;
+    members_[static_cast<size_t>(step.receive_from)].send_done = true;
+    return true;
+  }
+
+  std::vector<Member> members_;
+  std::map<std::pair<int, int>, std::deque<Message>> under_way_;
+  Delivery delivery_ = Delivery::eager;
+};
 
 /// Every member holds a partial sum of everything, which only it has contributed to: numbers of 40 random bits, so that no other sum of some of
 /// them, or of one twice, is theirs.
@@ -85,7 +194,7 @@ TEST(AllGatherTest, EndsWithAllPiecesOnAllMembersEachReceivedOnceInTheFewestStep
       std::vector<std::vector<double>> blocks(everything.size(),
                                               std::vector<double>(everything.size(), -1.0));
       for (size_t m = 0; m < blocks.size(); ++m) blocks[m][m] = everything[m];
-      GroupSimulation group(single_elements(size), schedules_of(size, all_gather_schedule), blocks);
+      GroupSimulation group(all_gather_schedule, blocks);
       group.run(delivery);
       for (int member = 0; member < size; ++member) {
         EXPECT_EQ(group.block(member), everything) << "member " << member;
@@ -106,8 +215,8 @@ TEST(ReductionTest, SumsEveryContributionExactlyOnce) {
       const auto own = own_contributions(size);
       double sum = 0.0;  // exact
       for (const auto& block : own) sum += block.front();
-      GroupSimulation all(single_elements(size), schedules_of(size, all_reduce_schedule), own);
-      GroupSimulation scattered(single_elements(size), schedules_of(size, reduce_scatter_schedule), own);
+      GroupSimulation all(all_reduce_schedule, own);
+      GroupSimulation scattered(reduce_scatter_schedule, own);
       all.run(delivery);
       scattered.run(delivery);
       for (int member = 0; member < size; ++member) {
@@ -124,13 +233,14 @@ TEST(ReductionTest, SumsHaveOneOrderOfAdditions) {
     std::vector<double> whole;
     std::vector<std::vector<double>> pieces;
     for (const auto delivery : both_deliveries) {
-      GroupSimulation all(single_elements(size), schedules_of(size, all_reduce_schedule),
-                          awkward_blocks(size));
-      GroupSimulation scattered(single_elements(size), schedules_of(size, reduce_scatter_schedule),
-                                awkward_blocks(size));
+      GroupSimulation all(all_reduce_schedule, awkward_blocks(size));
+      GroupSimulation scattered(reduce_scatter_schedule, awkward_blocks(size));
       all.run(delivery);
       scattered.run(delivery);
       if (whole.empty()) whole = all.block(0);
+      std::vector<double> numbers;
+      for (const auto& block : awkward_blocks(size)) numbers.push_back(block.front());
+      EXPECT_TRUE(same_bits(sum_as_all_reduce(numbers), whole.front()));
       for (int member = 0; member < size; ++member) {
         EXPECT_TRUE(same_bits(all.block(member), whole)) << "member " << member;
         if (delivery == both_deliveries.front()) pieces.push_back(scattered.block(member));
@@ -190,126 +300,7 @@ TEST(GroupPiecesTest, OffsetsCountFromTheGroupsOwnBlock) {
   EXPECT_EQ(column.piece(3), (IndexRange{.begin = 30, .end = 40}));
 }
 
-// ---------------------------------------------------------------- whole grids
-
-/// Runs one group of a grid: its members' schedules and blocks, by their rank.
-template <typename ScheduleOf, typename BlockOf>
-GroupSimulation simulated(const GroupPieces& pieces, const std::vector<int>& ranks, Delivery delivery,
-                          const ScheduleOf& schedule_of, const BlockOf& block_of) {
-  std::vector<Schedule> schedules;
-  std::vector<std::vector<double>> blocks;
-  for (const int rank : ranks) {
-    schedules.push_back(schedule_of(rank));
-    blocks.push_back(block_of(rank));
-  }
-  GroupSimulation group(pieces, schedules, blocks);
-  group.run(delivery);
-  return group;
-}
-
-/// value_of(index) of a range.
-template <typename ValueOf>
-std::vector<double> values_of(const IndexRange& range, const ValueOf& value_of) {
-  std::vector<double> values;
-  for (auto i = range.begin; i < range.end; ++i) values.push_back(static_cast<double>(value_of(i)));
-  return values;
-}
-
-void expect_collection(const BlockLayout& layout, Delivery delivery) {
-  const auto grid = layout.grid();
-  for (int column = 0; column < grid.columns; ++column) {
-    const auto block = layout.column_block(column);
-    const auto ranks = grid.ranks_of(Line::process_column, column);
-    const auto group = simulated(
-        block_pieces(layout, Line::process_column, ranks.front()), ranks, delivery,
-        [&](int rank) { return collection_schedule(layout, rank); },
-        [&](int rank) {
-          const auto mine = layout.piece(layout.column_piece_of(rank));
-          return values_of(block, [&](int64_t i) { return mine.contains(i) ? i + 1 : -1; });
-        });
-    const auto expected = values_of(block, [](int64_t i) { return i + 1; });
-    for (int row = 0; row < grid.rows; ++row) {
-      const int rank = grid.rank_at(row, column);
-      EXPECT_EQ(group.block(row), expected) << "rank " << rank;
-      EXPECT_EQ(group.sent(row), collection_traffic(layout, rank)) << "rank " << rank;
-    }
-  }
-}
-
-/// Values are integers, so all sums are exact: each rank has its row piece of them, or all of the row block where the form says so.
-void expect_summation(const BlockLayout& layout, SumForm form, Delivery delivery) {
-  const auto grid = layout.grid();
-  for (int row = 0; row < grid.rows; ++row) {
-    const auto block = layout.row_block(row);
-    const auto ranks = grid.ranks_of(Line::process_row, row);
-    const auto group = simulated(
-        block_pieces(layout, Line::process_row, ranks.front()), ranks, delivery,
-        [&](int rank) { return summation_schedule(layout, rank, form); },
-        [&](int rank) {
-          return values_of(block, [&](int64_t i) { return (grid.column_of(rank) + 1) * (i + 5); });
-        });
-    for (int column = 0; column < grid.columns; ++column) {
-      const int rank = grid.rank_at(row, column);
-      const auto owned = form == SumForm::whole_block ? block : layout.piece(layout.row_piece_of(rank));
-      const auto& sums = group.block(column);
-      const std::vector<double> found(sums.begin() + (owned.begin - block.begin),
-                                      sums.begin() + (owned.end - block.begin));
-      const int64_t weight = grid.columns * (grid.columns + 1) / 2;
-      EXPECT_EQ(found, values_of(owned, [&](int64_t i) { return weight * (i + 5); })) << "rank " << rank;
-      EXPECT_EQ(group.sent(column), summation_traffic(layout, rank, form)) << "rank " << rank;
-    }
-  }
-}
-
-TEST(GridScheduleTest, CollectionAndSummationAreRightOnEveryGrid) {
-  test::for_every_grid([](ProcessGrid grid) {
-    for (const int64_t n : {0, 1, 7, grid.rank_count() - 1, grid.rank_count(), grid.rank_count() + 1, 101}) {
-      for (const auto& named : test::layouts_of(n, grid)) {
-        SCOPED_TRACE(test::describe(named));
-        for (const auto delivery : both_deliveries) {
-          expect_collection(named.layout, delivery);
-          for (const auto form : {SumForm::whole_block, SumForm::reduce_scatter})
-            expect_summation(named.layout, form, delivery);
-        }
-      }
-    }
-  });
-}
-
-TEST(TrafficTest, ShuffleSendsThePieceUnlessItStays) {
-  test::for_every_grid([](ProcessGrid grid) {
-    for (const auto& named : test::layouts_of(101, grid)) {
-      SCOPED_TRACE(test::describe(named));
-      Traffic all;
-      int64_t moved = 0;
-      for (int rank = 0; rank < grid.rank_count(); ++rank) {
-        const auto traffic = shuffle_traffic(named.layout, rank);
-        EXPECT_LE(traffic.message_count, 1);
-        all += traffic;
-        const bool stays = named.layout.row_piece_of(rank) == named.layout.column_piece_of(rank);
-        if (!stays) moved += named.layout.piece(named.layout.row_piece_of(rank)).size();
-      }
-      EXPECT_EQ(all.byte_count, 8 * moved);
-    }
-  });
-}
-
-TEST(TrafficTest, DotIsWhatTheAllReduceOfTheValuesSends) {
-  for (int size = 1; size <= largest_group; ++size) {
-    for (const int value_count : {1, 3}) {
-      // All values are one piece's, so that a run of all pieces is all values.
-      const GroupPieces values(test::one_piece_layout(value_count, {.columns = size, .rows = 1}, 0), 0, size);
-      const std::vector<std::vector<double>> blocks(
-          static_cast<size_t>(size), std::vector<double>(static_cast<size_t>(value_count), 1.0));
-      GroupSimulation group(values, schedules_of(size, all_reduce_schedule), blocks);
-      group.run(Delivery::eager);
-      for (int member = 0; member < size; ++member) {
-        EXPECT_EQ(group.sent(member), dot_traffic(size, member, value_count)) << "group of " << size;
-        EXPECT_EQ(group.block(member).front(), size);
-      }
-    }
-  }
-}
+// ---------------------------------------------------------------- whole grids (and that transports move and send that: communicator_contract_test.cpp)
 
 TEST(CollectionPartsTest, CoverTheColumnBlockOnceBeginningWithTheOwnPiece) {
   test::for_every_grid([](const ProcessGrid& grid) {
@@ -338,20 +329,6 @@ TEST(CollectionPartsTest, CoverTheColumnBlockOnceBeginningWithTheOwnPiece) {
       }
     }
   });
-}
-
-TEST(CollectionPartsTest, TellWhatAMemberOfThreeGetsInWhichOrder) {
-  const auto layout = BlockLayout::even(9, {.columns = 1, .rows = 3});
-  const std::vector<std::vector<IndexRange>> of_the_second{
-      {{.begin = 3, .end = 6}}, {{.begin = 6, .end = 9}}, {{.begin = 0, .end = 3}}};
-  EXPECT_EQ(collection_parts(layout, 1), of_the_second);
-  const auto ragged = BlockLayout({.columns = 1, .rows = 5}, {0, 2, 2, 5, 6, 10});
-  // In the second step a member of five gets the two pieces after the next one, here around the end.
-  const std::vector<std::vector<IndexRange>> of_the_third{{{.begin = 2, .end = 5}},
-                                                          {{.begin = 5, .end = 6}},
-                                                          {{.begin = 6, .end = 10}, {.begin = 0, .end = 2}},
-                                                          {}};
-  EXPECT_EQ(collection_parts(ragged, 2), of_the_third);
 }
 
 /// Itakura et al. 1998, Table 1 (with N/Py for the summation, as its text and its measurements need).
@@ -445,41 +422,6 @@ TEST(NodePlanTest, ANodeGetsWhatItsProductsReadOnceAndNothingElse) {
         }
         for (size_t i = 0; i < is_read.size(); ++i)
           EXPECT_EQ(is_there[i], is_read[i] > 0 ? 1 : 0) << "element " << i;
-      }
-    }
-  });
-}
-
-/// The pieces of a message follow each other.
-TEST(NodePlanTest, EveryPieceIsSummedOverAllRanksOfItsGroup) {
-  for_every_case([](const BlockLayout& layout, const NodeMap& nodes) {
-    for (const auto over : {Line::process_row, Line::process_column}) {
-      std::vector<std::set<int>> senders(static_cast<size_t>(nodes.rank_count()));
-      for (int from = 0; from < nodes.node_count(); ++from) {
-        for (int to = 0; to < nodes.node_count(); ++to) {
-          if (from == to) continue;
-          const auto sums = sums_between(layout, nodes, over, from, to);
-          int64_t offset = 0;
-          for (const auto& sum : sums.pieces) {
-            EXPECT_EQ(nodes.node_of(sum.rank), to);
-            EXPECT_EQ(sum.offset, offset);
-            offset += layout.piece(layout.column_piece_of(sum.rank)).size();
-            senders[static_cast<size_t>(sum.rank)].insert(from);
-          }
-          EXPECT_EQ(sums.element_count, offset);
-        }
-      }
-      for (int rank = 0; rank < nodes.rank_count(); ++rank) {
-        const int group = summing_group(layout, over, rank);
-        const auto block = layout.block_of(over, group);
-        const auto piece = layout.piece(layout.column_piece_of(rank));
-        EXPECT_GE(piece.begin, block.begin);
-        EXPECT_LE(piece.end, block.end);
-        std::set<int> expected;
-        for (const int other : layout.grid().ranks_of(over, group)) {
-          if (nodes.node_of(other) != nodes.node_of(rank)) expected.insert(nodes.node_of(other));
-        }
-        EXPECT_EQ(senders[static_cast<size_t>(rank)], piece.size() > 0 ? expected : std::set<int>{});
       }
     }
   });

@@ -150,11 +150,11 @@ set(text_parsers
     cg/tuning/tuning_profile.cpp
     comm/block_layout.cpp
     comm/communicator.cpp
+    comm/endpoint.cpp
     comm/native.cpp
     comm/put.cpp
     comm/schedule.cpp
-    comm/shared_transport.cpp
-    comm/two_sided.cpp)
+    comm/shared_transport.cpp)
 
 # The command line on top of them.
 file(GLOB command_sources RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/cg/commands/*.cpp)
@@ -172,7 +172,6 @@ set(command_parsers
     cg/solver/operators/stencil_operator.cpp
     cg/report/report.cpp
     cg/base/storage/folders.cpp
-    cg/stencil/stencil_method.cpp
     cg/stencil/stencil_report.cpp
     cg/studies/pingpong.cpp
     cg/studies/scaling.cpp

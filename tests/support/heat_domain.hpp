@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <vector>
 
-#include "cg/stencil/plane_layout.hpp"
 #include "cg/stencil/wavefront.hpp"
 #include "kernels/unfused_lines.hpp"
 

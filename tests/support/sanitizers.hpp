@@ -20,4 +20,14 @@ inline constexpr bool has_thread_sanitizer = true;
 inline constexpr bool has_thread_sanitizer = __has_feature(thread_sanitizer);
 #endif
 
+/// With a sanitizer a kernel has one loop for all instruction sets (kernels/vector_targets.hpp).
+inline constexpr bool has_one_loop = has_address_sanitizer || has_thread_sanitizer;
+
+/// The sets whose loops differ.
+template <typename Sets>
+Sets sets_with_loops(Sets sets) {
+  if (has_one_loop) sets.resize(1);
+  return sets;
+}
+
 }  // namespace cg2d::test

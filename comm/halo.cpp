@@ -1,4 +1,4 @@
-#include "comm/halo_messages.hpp"
+#include "comm/halo.hpp"
 
 #include <algorithm>
 #include <cassert>
