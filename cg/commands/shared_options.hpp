@@ -10,7 +10,6 @@
 #include "cg/matrix/problem.hpp"
 #include "cg/run/feature.hpp"
 #include "cg/run/session_options.hpp"
-#include "cg/run/solve/solve_options.hpp"
 #include "cg/solver/configuration.hpp"
 #include "cg/studies/sweep.hpp"
 #include "cg/tuning/run_plan.hpp"

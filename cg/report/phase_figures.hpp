@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "cg/run/run_report.hpp"
-#include "cg/run/solve/solve_report.hpp"
 #include "cg/timing/phase.hpp"
 
 namespace cg2d {

@@ -4,7 +4,7 @@
 
 #include "cg/base/build_info.hpp"
 #include "cg/report/result_reader.hpp"
-#include "cg/run/solve/solve_options.hpp"
+#include "cg/run/session_options.hpp"
 #include "comm/rank_group.hpp"
 
 namespace cg2d {

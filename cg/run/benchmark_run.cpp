@@ -89,8 +89,8 @@ void BenchmarkRun::prepare() {
 }
 
 void BenchmarkRun::predict_phases() {
-  if (!machine_ || report_.restart) return;  // it would be of the whole run
-  if (!machine_->has_kernel(configuration().kernel)) return;
+  // After a restart it would be of the whole run.
+  if (!machine_ || report_.restart || !machine_->has_kernel(configuration().kernel)) return;
   auto prediction =
       cg2d::predict(*machine_, source_->facts(), configuration(), options_.problem.niter, uneven_ranks());
   if (std::isfinite(prediction.total_s())) {
@@ -139,11 +139,13 @@ MeasuredSolver BenchmarkRun::make_solver() {
   if (auto* const saved = saved_checkpoints())
     run_checkpoints_.emplace(options_.problem, *iteration_, piece_,
                              restart ? restart->earlier_steps : std::vector<OuterStep>(), *saved);
-  return {.timer = assembled_->timer(),
-          .observers = iteration_->observers(),
-          .sent = [this](comm::Operation operation) { return assembled_->sent(operation); },
-          .vectors = iteration_->vectors(),
-          .local_size = assembled_->local_size()};
+  return {
+      .timer = assembled_->timer(),
+      .observers = iteration_->observers(),
+      .sent = [this](comm::Operation operation) { return assembled_->sent(operation); },
+      .vectors = iteration_->vectors(),
+      .local_size = assembled_->local_size(),
+      .trace_room = TraceRoom::of_benchmark(options_.trace.step_count, assembled_->product().part_count())};
 }
 
 /// Between two outer iterations: the block is made anew, and x goes over. The times of the set-up stay in the report.
@@ -163,6 +165,8 @@ void BenchmarkRun::move_to(std::span<const double> shares) {
 }
 
 std::unique_ptr<BlockProduct> BenchmarkRun::make_product(const comm::BlockLayout& layout) {
+  const bool is_first = assembled_ == nullptr;
+  if (is_first) note_choices();
   if (streaming_) return stream(layout);
   const auto& problem = options_.problem;
   agree_on(group_, [&] { check_memory(*source_, configuration(), layout, *report_.environment); });
@@ -175,7 +179,7 @@ std::unique_ptr<BlockProduct> BenchmarkRun::make_product(const comm::BlockLayout
   report_.source_facts = facts;
   report_.nonzero_count = group_.sum(block.nonzero_count());
   progress_.say(fmt::format("{} nonzeros in {:.3f} s", report_.nonzero_count, report_.generation_s));
-  if (!options_.export_mtx.empty() && assembled_ == nullptr) {
+  if (!options_.export_mtx.empty() && is_first) {
     const auto file = open_output(options_.export_mtx, group_);
     export_matrix_market(
         block, layout,

@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "cg/base/interrupt.hpp"
 #include "cg/base/process_memory.hpp"
 #include "cg/base/progress.hpp"
 #include "cg/run/rebalance/rebalance_feature.hpp"
@@ -55,14 +54,11 @@ class BenchmarkRun final : public Session, private OuterStepObserver {
  private:
   /// Chooses the grid and the kernel, but for trials.
   void prepare() override;
-  void note_choices() override;
   std::unique_ptr<BlockProduct> make_product(const comm::BlockLayout& layout) override;
   MeasuredSolver make_solver() override;
-  TraceRoom trace_room(int step_count) const override {
-    return TraceRoom::of_benchmark(step_count, assembled_->product().part_count());
-  }
   const RepeatReport* iterate() override;
 
+  void note_choices();
   void predict_phases();
   void move_to(std::span<const double> shares);
   StreamedMatrix streamed_matrix(const comm::BlockLayout& layout) const;
@@ -81,8 +77,6 @@ class BenchmarkRun final : public Session, private OuterStepObserver {
   std::optional<NpbIteration> iteration_;
   std::optional<Rebalancer> rebalancer_;  ///< where one is asked for
   comm::IndexRange piece_;                ///< of the solver's vectors: this rank's
-  /// From the first iteration on, until the results are written: they are not given up for a late signal.
-  std::optional<InterruptWatch> watch_;
   std::optional<RunCheckpoints> run_checkpoints_;
   HugePageVector restarted_x_;  ///< this rank's piece, of a checkpoint
   double first_step_s_ = 0.0;   ///< the untimed outer iteration

@@ -1,6 +1,6 @@
 #include "cg/run/feature.hpp"
 
-#include "cg/run/solve/solve_options.hpp"
+#include "cg/run/session_options.hpp"
 
 namespace cg2d {
 

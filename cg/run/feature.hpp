@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,13 +16,13 @@
 #include "cg/base/describe.hpp"
 #include "cg/base/errors.hpp"
 #include "cg/base/progress.hpp"
+#include "cg/run/run_report.hpp"
 #include "cg/run/session_options.hpp"
-#include "cg/run/session_report.hpp"
+#include "cg/run/streaming/out_of_core.hpp"
+#include "cg/solver/assembled_operator.hpp"
 #include "comm/rank_group.hpp"
 
 namespace cg2d {
-
-struct SystemOptions;
 
 /// Work that is measured: outer iterations of the benchmark, or the solve of a system.
 enum class WorkKind { outer_iterations, solve };
@@ -50,6 +51,38 @@ struct FeatureContext {
   const Progress& progress;
   SessionReport& report;
   RankResult& mine;  ///< of this rank
+};
+
+/// Makes the product of a rank's block on local storage in place of one of a block in memory. Collective in everything but the accessors;
+/// throws RunError: memory where not even two panels fit, cannot_create, cannot_write, folder_in_use (PanelFolder), MpiError, std::bad_alloc.
+class StreamingFeature {
+ public:
+  explicit StreamingFeature(const FeatureContext& context) : context_(context) {}
+
+  /// Measures the storage with unlinked temporary files. multiply_s: of a product in memory, 0 if it is not known. Cost: about a second.
+  StreamPlan plan(const StreamedMatrix& matrix, const comm::BlockLayout& layout, double multiply_s) const;
+  /// Takes the files of all ranks, where all are there and fit, and have no short panels where all will stay in memory; else writes all.
+  /// Once.
+  [[nodiscard]] std::unique_ptr<BlockProduct> make_product(const StreamedMatrix& matrix,
+                                                           const comm::BlockLayout& layout);
+  /// Throws what reading has failed with: numbers are NaN for that reason.
+  void check_region();
+  /// What is known of it goes to the report.
+  void finish();
+
+  const PanelFileFigures& figures() const { return kernel_->file().header.figures; }
+  /// With writing; the slowest rank's. 0 where the files were there.
+  double generation_s() const { return facts_.write_s; }
+  double storage_bytes_per_s() const { return stream_.storage_bytes_per_s; }
+  /// Bytes of a panel, from a few of which products multiply; 0: nothing is read.
+  int64_t panel_bytes() const;
+
+ private:
+  FeatureContext context_;
+  std::unique_ptr<PanelFolder> folder_;     // locked as long as this lives
+  OutOfCoreFacts facts_;                    // its times, until finish()
+  RankStream stream_;                       // without the figures of products
+  const StreamedKernel* kernel_ = nullptr;  // of the product
 };
 
 /// Throws InputError where a feature that the options ask for does not go with the work, and sets options that follow from the others.

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 #include <cfenv>
 #include <iterator>
 #include <limits>
@@ -11,7 +10,6 @@
 
 #include "cg/base/agreement.hpp"
 #include "cg/base/process_memory.hpp"
-#include "cg/library/built_in_choice.hpp"
 #include "cg/matrix/matrix_facts.hpp"
 #include "cg/run/check/check.hpp"
 #include "cg/run/watch/exit_watch.hpp"
@@ -66,45 +64,6 @@ MachineLimits measure_limits(comm::RankGroup& group, int thread_count, int64_t m
 
 }  // namespace
 
-// ---------------------------------------------------------------- grids that options name
-
-std::optional<comm::ProcessGrid> official_grid(int rank_count) {
-  const auto ranks = static_cast<unsigned>(rank_count);
-  if (!std::has_single_bit(ranks)) return std::nullopt;
-  const int rows = 1 << (static_cast<unsigned>(std::countr_zero(ranks)) / 2);
-  return comm::ProcessGrid{.columns = rank_count / rows, .rows = rows};
-}
-
-std::optional<comm::ProcessGrid> grid_named_by(const OpenGridOptions& options, int rank_count) {
-  if (options.is_official) {
-    if (const auto grid = official_grid(rank_count)) return grid;
-    throw InputError(
-        "--grid official: the official program has no grid of {}, which is not a power of two; "
-        "valid grids (PXxPY): {}",
-        format_count(rank_count, "rank"), valid_grids(rank_count));
-  }
-  if (!options.columns) return std::nullopt;
-  const int columns = *options.columns;
-  if (columns < 1 || rank_count % columns != 0) {
-    throw InputError("--px {}: does not divide the {}; valid grids (PXxPY): {}", columns,
-                     format_count(rank_count, "rank"), valid_grids(rank_count));
-  }
-  return comm::ProcessGrid{.columns = columns, .rows = rank_count / columns};
-}
-
-std::optional<comm::ProcessGrid> named_grid(const SessionOptions& options, int rank_count) {
-  if (const auto named = grid_named_by(options.open_grid, rank_count)) return named;
-  if (!options.configuration.has_grid()) return std::nullopt;
-  require_grid_of(options.configuration.grid, rank_count);
-  return options.configuration.grid;
-}
-
-comm::ProcessGrid resolve_grid(const SessionOptions& options, const MatrixFacts& matrix,
-                               const Configuration& configuration, int rank_count) {
-  if (const auto named = named_grid(options, rank_count)) return *named;
-  return choose_grid(matrix, configuration, rank_count);
-}
-
 // ---------------------------------------------------------------- the course
 
 /// All that is done, in its order.
@@ -114,7 +73,6 @@ void Session::perform(const std::function<void()>& open_files) {
   read();
   if (source_ != nullptr) {  // kernel, grid, block, product, transport, operator
     choose_parts();
-    note_choices();
     const auto layout = make_layout(source_->facts(), found_.configuration);
     const Stopwatch of_block;
     const std::shared_ptr<BlockProduct> product = make_product(layout);
@@ -128,7 +86,7 @@ void Session::perform(const std::function<void()>& open_files) {
   if (asked_.features.checks_parts)  // neither counted nor traced
     check_before_run(short_check_plan(found_.configuration, found_.kernel_choice.tuning), group_, progress_);
   std::optional<TraceRoom> traced;
-  if (!asked_.trace.path.empty()) traced = trace_room(asked_.trace.step_count);
+  if (!asked_.trace.path.empty()) traced = solver.trace_room;
   measurement_.emplace(solver, group_, *found_.environment, counters_.get(), traced);
   const RepeatReport* last = nullptr;
   {
@@ -476,6 +434,92 @@ void Session::gather_results(const MeasuredSolver& solver, double ticks_per_seco
   trace_->is_of_solve = kind_ == WorkKind::solve;
   if (const auto dropped = group_.maximum(measurement_->dropped_count()); dropped > 0)
     found_.warn("--trace: {} phases of a rank had no room", dropped);
+}
+
+// ---------------------------------------------------------------- a timed region
+
+RegionMeasurement::RegionMeasurement(MeasuredSolver solver, comm::RankGroup& group,
+                                     const Environment& environment, EventCounters* counters,
+                                     const std::optional<TraceRoom>& traced)
+    : solver_(std::move(solver)), group_(group), noise_(group, environment) {
+  if (counters != nullptr) solver_.timer.attach(counters_.emplace(*counters));
+  if (traced) trace_bars_.emplace(trace_.emplace(*traced));
+}
+
+std::vector<OuterStepObserver*> RegionMeasurement::begin(std::vector<OuterStepObserver*> observers) {
+  is_traced_ = trace_ && trace_->events().empty();  // the first region
+  if (is_traced_) {
+    first_mark_ = take_clock_mark(group_);
+    solver_.timer.attach(*trace_);
+    solver_.observers.add(*trace_bars_);
+    // The trace's bars enclose no other observer's work; the counters leave all of it out.
+    observers.insert(observers.begin(), &*trace_bars_);
+  }
+  if (counters_) observers.push_back(this);
+  solver_.timer.reset();
+  noise_.begin();
+  group_.barrier();
+  times_ = totals();
+  if (counters_) counters_->begin_region();
+  stopwatch_ = {};
+  start_clocks_ = read_cycle_counter();
+  return observers;
+}
+
+void RegionMeasurement::outside_of_phases(const std::function<void()>& work) {
+  work();
+  if (counters_) counters_->leave_out();
+}
+
+void RegionMeasurement::end() {
+  const uint64_t region_clocks = read_cycle_counter() - start_clocks_;
+  const double region_s = stopwatch_.seconds();
+  if (counters_) counters_->end_region();
+  noise_.end();
+  const auto before = std::exchange(times_, totals());
+  times_.region_clocks = region_clocks;
+  times_.region_s = region_s;
+  times_.phases = solver_.timer.records();
+  times_.wait_count -= before.wait_count;
+  times_.dot_work = times_.dot_work - before.dot_work;
+  times_.update_work = times_.update_work - before.update_work;
+  for (size_t k = 0; k < before.sent.size(); ++k) {
+    times_.sent[k].message_count -= before.sent[k].message_count;
+    times_.sent[k].byte_count -= before.sent[k].byte_count;
+  }
+  if (!is_traced_) return;
+  trace_->close();
+  solver_.timer.detach(*trace_);
+  solver_.observers.remove(*trace_bars_);
+  last_mark_ = take_clock_mark(group_);
+}
+
+RepeatReport RegionMeasurement::repeat() {
+  RepeatReport repeat;
+  repeat.time_s = group_.maximum(times_.region_s);
+  repeat.ranks = group_.gather_one(times_);
+  if (counters_) repeat.counts = group_.gather_one(counters_->counts());
+  repeat.quiet = noise_.result();
+  return repeat;
+}
+
+RankTrace RegionMeasurement::rank_trace(int node, double ticks_per_second) const {
+  return {.events = trace_->events(),
+          .clocks = ClockMap(first_mark_, last_mark_),
+          .origin_clocks = group_.gather_one(first_mark_).front().reference_clocks,
+          .ticks_per_second = ticks_per_second,
+          .rank = group_.rank(),
+          .node = node};
+}
+
+/// Counts that only grow; no times.
+RankTimes RegionMeasurement::totals() const {
+  RankTimes now{};
+  now.wait_count = group_.waiter().wait_count();
+  now.dot_work = solver_.vectors.dot_work();
+  now.update_work = solver_.vectors.update_work();
+  for (size_t k = 0; k < now.sent.size(); ++k) now.sent[k] = solver_.sent(static_cast<comm::Operation>(k));
+  return now;
 }
 
 }  // namespace cg2d

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "cg/base/interface.hpp"
+#include "cg/base/interrupt.hpp"
 #include "cg/base/progress.hpp"
 #include "cg/base/sample.hpp"
 #include "cg/machine/environment.hpp"
@@ -24,10 +25,9 @@
 #include "cg/run/checkpoint/checkpoint_folder.hpp"
 #include "cg/run/feature.hpp"
 #include "cg/run/guard/guard.hpp"
+#include "cg/run/run_report.hpp"
 #include "cg/run/session_options.hpp"
-#include "cg/run/session_report.hpp"
-#include "cg/run/streaming/streaming_feature.hpp"
-#include "cg/run/watch/stall_watch.hpp"
+#include "cg/run/watch/exit_watch.hpp"
 #include "cg/solver/assembled_operator.hpp"
 #include "cg/solver/linear_operator.hpp"
 #include "cg/solver/npb_iteration.hpp"
@@ -70,7 +70,8 @@ struct MeasuredSolver {
   StepObservers& observers;                            ///< of all its steps
   std::function<comm::Traffic(comm::Operation)> sent;  ///< by this rank so far
   const DistributedVectors& vectors;
-  size_t local_size = 0;  ///< elements of this rank's piece of a vector
+  size_t local_size = 0;   ///< elements of this rank's piece of a vector
+  TraceRoom trace_room{};  ///< for the events of as many CG steps as a trace is asked to have
 };
 
 /// Measures regions in which one solver works, one after the other. Holds references: the solver's parts, the counters and the
@@ -144,15 +145,11 @@ class Session : public Interface {
   virtual void prepare() = 0;
   /// Reads what the choices depend on, where they are not known by now.
   virtual void read() {}
-  /// All parts of source_ are chosen.
-  virtual void note_choices() {}
-  /// This rank's block of the matrix, ready to be multiplied.
+  /// This rank's block of the matrix, ready to be multiplied, when all parts of source_ are chosen.
   virtual std::unique_ptr<BlockProduct> make_product(const comm::BlockLayout& layout) = 0;
   /// The solver, on assembled_ where there is a matrix, the state to go on from, and observers of the iterations. What the result refers to
   /// must live as long as this.
   virtual MeasuredSolver make_solver() = 0;
-  /// Room for the events of so many CG steps.
-  virtual TraceRoom trace_room(int step_count) const = 0;
   /// All regions, measured by measurement_. The repetition to be reported; nullptr: none is complete.
   virtual const RepeatReport* iterate() = 0;
 
@@ -210,6 +207,8 @@ class Session : public Interface {
   double set_up_s_ = 0.0;     // seconds of this rank for block and communicator
   std::optional<RegionMeasurement> measurement_;  // from the first iteration on
   StallWatch* stall_watch_ = nullptr;             // where one is asked for, as long as iterations go on
+  /// From the first iteration on, until the results are written: they are not given up for a late signal.
+  std::optional<InterruptWatch> watch_;
 
  private:
   /// Chooses kernel, grid and cut where they are open, once source_ has its pieces and the configuration its grid; threads begin.

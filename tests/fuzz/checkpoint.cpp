@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "cg/run/run_report.hpp"
-#include "cg/run/solve/solve_report.hpp"
 #include "fuzz/checkpoint_bytes.hpp"
 #include "fuzz/memory_file.hpp"
 #include "fuzz/promise.hpp"

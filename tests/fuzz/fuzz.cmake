@@ -84,10 +84,9 @@ set(file_parsers
 # Files of checkpoints, and the states in them. Vectors are read on all ranks: what that calls is absent.
 set(checkpoint_parsers
     cg/base/output_file.cpp
-    cg/run/checkpoint/checkpoint_file.cpp
+    cg/run/checkpoint/checkpoint_folder.cpp
     cg/matrix/matrix_facts.cpp
     cg/run/run_report.cpp
-    cg/run/solve/solve_report.cpp
     cg/base/storage/folders.cpp
     cg/base/storage/unnamed_file.cpp)
 
@@ -101,7 +100,6 @@ set(text_parsers
     ${feature_sources}
     cg/commands/batch/task_list.cpp
     cg/machine/provenance.cpp
-    cg/run/guard/faults.cpp
     cg/base/system_files.cpp
     cg/base/errors.cpp
     cg/base/interrupt.cpp
@@ -137,8 +135,7 @@ set(text_parsers
     cg/solver/configuration.cpp
     cg/solver/matrix_cut.cpp
     cg/run/run_report.cpp
-    cg/run/session_report.cpp
-    cg/run/solve/solve_options.cpp
+    cg/run/session_options.cpp
     cg/solver/npb_iteration.cpp
     cg/solver/slow_ranks.cpp
     cg/solver/solve_end.cpp

@@ -120,22 +120,6 @@ TEST(CheckpointFile, RefusesEveryFlippedBitWithItsReason) {
   }
 }
 
-TEST(CheckpointFile, SaysWhatIsWrongWithTheHeader) {
-  const test::TemporaryFolder folder;
-  write_file(folder);
-  const auto bytes = bytes_of_file(folder.path(name.text()));
-  const auto with = [&](size_t position, char value) {
-    auto changed = bytes;
-    changed[position] = value;
-    return reason_against(folder, changed);
-  };
-  EXPECT_NE(with(0, 'X').find("other first bytes"), std::string::npos);
-  EXPECT_NE(with(8, 2).find("version 2 of the format, expected 1"), std::string::npos);
-  EXPECT_NE(with(12, 1).find("another order of bytes"), std::string::npos);
-  EXPECT_NE(with(40, 8).find("damaged header"), std::string::npos);
-  EXPECT_NE(with(bytes.size() - 1, 8).find("damaged data"), std::string::npos);
-}
-
 TEST(CheckpointFile, RefusesAFileUnderAnothersNameAndReplacesNone) {
   const test::TemporaryFolder folder;
   write_file(folder);

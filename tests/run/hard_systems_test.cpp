@@ -113,6 +113,14 @@ std::vector<double> right_hand_side(const DenseRows& rows, unsigned seed, Draw& 
   return product;
 }
 
+/// A Laplacian with that shift, perhaps with penalties, then scaled by so many decades at most.
+DenseRows graph_rows(size_t size, double shift, bool has_penalties, double most_decades, Draw& draw) {
+  auto rows = laplacian(size, shift, draw);
+  if (has_penalties) add_penalties(rows, draw);
+  if (most_decades > 0.0) scale(rows, most_decades * draw.unit(), draw);
+  return rows;
+}
+
 /// Condition numbers from 1 to 1e30. Entries of dense rows have roundings of the size of the largest eigenvalue: beyond 1 / eps only the
 /// exact matrix is positive definite, and p . A p may be negative by rounding.
 HardSystem definite_system(unsigned seed) {
@@ -121,30 +129,25 @@ HardSystem definite_system(unsigned seed) {
   HardSystem system;
   switch (seed % 6) {
     case 0:
-      system = {.kind = "spectrum",
-                .rows = test::rows_with_spectrum(spectrum(size, 30.0 * draw.unit()), seed)};
+      system = {"spectrum", test::rows_with_spectrum(spectrum(size, 30.0 * draw.unit()), seed)};
       break;
     case 1:
-      system = {.kind = "penalties", .rows = laplacian(size, 0.0, draw)};
-      add_penalties(system.rows, draw);
+      system = {"penalties", graph_rows(size, 0.0, true, 0.0, draw)};
       break;
     case 2:
-      system = {.kind = "scaled", .rows = laplacian(size, 0.1, draw)};
-      scale(system.rows, 15.0 * draw.unit(), draw);
+      system = {"scaled", graph_rows(size, 0.1, false, 15.0, draw)};
       break;
     case 3:
-      system = {.kind = "penalties, scaled", .rows = laplacian(size, 0.1, draw)};
-      add_penalties(system.rows, draw);
-      scale(system.rows, 6.0 * draw.unit(), draw);
+      system = {"penalties, scaled", graph_rows(size, 0.1, true, 6.0, draw)};
       break;
     case 4:
-      system = {.kind = "diagonal", .rows = DenseRows(size, std::vector<double>(size))};
+      system = {"diagonal", DenseRows(size, std::vector<double>(size))};
       for (size_t k = 0; k < size; ++k)
         system.rows[k][k] = std::pow(10.0, 30.0 * draw.unit() * (draw.unit() - 0.5));
       break;
     default:
-      system = {.kind = "nearly singular",
-                .rows = laplacian(size, std::pow(10.0, -30.0 * draw.unit()), draw)};
+      const double shift = std::pow(10.0, -30.0 * draw.unit());
+      system = {"nearly singular", graph_rows(size, shift, false, 0.0, draw)};
   }
   system.b = right_hand_side(system.rows, seed / 6, draw);
   return system;
@@ -163,27 +166,21 @@ HardSystem indefinite_system(unsigned seed) {
   Draw draw(seed + 100'000);
   const size_t size = drawn_size(draw);
   HardSystem system;
-  switch (seed % 4) {
-    case 0: {
-      auto eigenvalues = spectrum(size, 10.0 * draw.unit());
-      for (size_t count = 1 + draw.below(3); count > 0; --count) {
-        auto& eigenvalue = eigenvalues[draw.below(size)];
-        eigenvalue = -std::abs(eigenvalue);
-      }
-      system = {.kind = "negative eigenvalues", .rows = test::rows_with_spectrum(eigenvalues, seed)};
-      break;
+  if (seed % 4 == 0) {
+    auto eigenvalues = spectrum(size, 10.0 * draw.unit());
+    for (size_t count = 1 + draw.below(3); count > 0; --count) {
+      auto& eigenvalue = eigenvalues[draw.below(size)];
+      eigenvalue = -std::abs(eigenvalue);
     }
-    case 1:
-      system = {.kind = "shifted", .rows = laplacian(size, -0.01 - 0.4 * draw.unit(), draw)};
-      break;
-    case 2:
-      system = {.kind = "small entry, penalties", .rows = laplacian(size, 0.1, draw)};
-      add_penalties(system.rows, draw);
-      make_indefinite(system.rows);
-      break;
-    default:
-      system = {.kind = "shifted, scaled", .rows = laplacian(size, -0.01 - 0.4 * draw.unit(), draw)};
-      scale(system.rows, 10.0 * draw.unit(), draw);
+    system = {"negative eigenvalues", test::rows_with_spectrum(eigenvalues, seed)};
+  } else if (seed % 4 == 2) {
+    system = {"small entry, penalties", graph_rows(size, 0.1, true, 0.0, draw)};
+    make_indefinite(system.rows);
+  } else {
+    const bool is_scaled = seed % 4 == 3;
+    const double shift = -0.01 - 0.4 * draw.unit();
+    system = {is_scaled ? "shifted, scaled" : "shifted",
+              graph_rows(size, shift, false, is_scaled ? 10.0 : 0.0, draw)};
   }
   system.b = drawn_vector(size, draw);
   return system;

@@ -29,15 +29,11 @@ TEST(StreamLimits, HaveRoomForWhatIsNotReadMeanwhileAndForTheBuffers) {
   EXPECT_EQ(limits.in_core_bytes, 2 * (100'000'000 + 3'000'000'000LL + 16'000'000));
 }
 
-TEST(StreamLimits, AreThoseOfTheRankThatNeedsMost) {
+TEST(StreamLimits, AreThoseOfTheRankThatNeedsMostAndNoneWhereNothingIsKnown) {
   std::array ranks{slow_rank(), slow_rank(), slow_rank()};
   const auto before = limits_of(ranks).unbound_bytes;
   ranks[1].figures.wait_s = 4.0;  // half the time to read in
   EXPECT_EQ(limits_of(ranks).unbound_bytes, before + 2 * 500'000'000LL);
-}
-
-TEST(StreamLimits, AreNoneWhereNothingIsKnown) {
-  std::array ranks{slow_rank(), slow_rank()};
   ranks[1].figures.product_count = 0;
   EXPECT_EQ(limits_of(ranks).unbound_bytes, 0);
   EXPECT_EQ(limits_of(ranks).in_core_bytes, 0);

@@ -102,17 +102,9 @@ CheckResult check_transport(const comm::TransportRow& row, const comm::ProcessGr
 
 // ---------------------------------------------------------------- the benchmark
 
-/// The parts that make a product on one grid.
-struct ProductParts {
-  const kernels::KernelRow& kernel;
-  const comm::TransportRow& transport;
-  const Configuration& configuration;  ///< its grid, threads, form of the sum, overlap and nodes
-  const kernels::Tuning& tuning;
-};
-
-/// The relative difference of zeta from the problem's reference; at most Problem::tolerance is allowed. Collective. Throws RunError (on every
-/// rank alike), MpiError, std::bad_alloc.
-CheckResult check_benchmark(const Problem& problem, const ProductParts& parts, comm::RankGroup& group);
+/// The relative difference of zeta from the problem's reference, by the plan's first kernel and transport, on the grid of its configuration; at
+/// most Problem::tolerance is allowed. Collective. Throws RunError (on every rank alike), MpiError, std::bad_alloc.
+CheckResult check_benchmark(const Problem& problem, const CheckPlan& plan, comm::RankGroup& group);
 
 // ---------------------------------------------------------------- cg2d check
 

@@ -90,11 +90,7 @@ std::string how_to_go_on(const CheckpointOptions& asked, bool is_restarted, int6
   if (!has_saved) text += "; no state is saved yet";
   if (!has_saved && !is_restarted) return text + ", so the same command begins anew";
   command = with_option(std::move(command), "--restart", has_saved ? asked.folder : asked.restart);
-  const auto* const from_where = !has_saved        ? " from where it began"
-                                 : failure.empty() ? ""
-                                                   : " from the state before";
-  return text +
-         fmt::format("; start this with as many ranks to go on{}: {}", from_where, command_text(command));
+  return text + "; start this with as many ranks to go on: " + command_text(command);
 }
 
 }  // namespace cg2d

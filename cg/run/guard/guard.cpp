@@ -140,10 +140,9 @@ std::optional<SystemSolveResult> Guard::solve(ConjugateGradient& solver,
     kept_.x.assign(vectors.x.begin(), vectors.x.end());
     if (vectors.starts_from_x) {  // its norm by M
       const auto x = vectors.x;
-      const auto squares = blocked_sums(x.size(), [&](size_t k, double& sum, double& /*unused*/) {
-        sum += inverse_diagonal_.empty() ? x[k] * x[k] : x[k] * x[k] / inverse_diagonal_[k];
-      });
-      std::array sum{squares.first};
+      std::array sum{blocked_sum(x.size(), [&](size_t k) {
+        return inverse_diagonal_.empty() ? x[k] * x[k] : x[k] * x[k] / inverse_diagonal_[k];
+      })};
       assembled_.communicator().sum_scalars(sum);
       guess_norm_ = std::sqrt(sum[0]);
     }
@@ -208,7 +207,7 @@ bool Guard::before_product() {
   ++attempt_.product_count;
   flip(FaultTarget::p, operand_);
   flip(FaultTarget::r, vectors_.residual);
-  flip(FaultTarget::z, vectors_.x);
+  flip(is_of_a_solve() ? FaultTarget::x : FaultTarget::z, vectors_.x);
   auto& product = assembled_.product();
   if (injects_) {
     const auto arrays = product.stored_arrays();
@@ -243,7 +242,7 @@ void Guard::after_apply() {
   flip(FaultTarget::q, {const_cast<double*>(product.data()), product.size()});
   attempt_.measure_count = 0;
   if (options_.checks && is_of_step) {
-    timed([&] { measures_[0] = square_of(product, inverse_diagonal_).first; });
+    timed([&] { measures_[0] = square_of(product, inverse_diagonal_); });
     attempt_.measure_count = 1;
   }
   if (options_.checks && !is_of_step && attempt_.has_stepped) timed([&] { measure_residual(); });

@@ -60,12 +60,15 @@ TwoSums blocked_sums(size_t size, const Add& add) {
   return total;
 }
 
+/// The sum of value(element), in the same blocks and lanes.
+template <typename Value>
+double blocked_sum(size_t size, const Value& value) {
+  return blocked_sums(size, [&](size_t k, double& sum, double& /*unused*/) { sum += value(k); }).first;
+}
 /// The square of the norm of v, or of W^1/2 v with the weights of a diagonal W.
-inline TwoSums square_of(std::span<const double> v, std::span<const double> weights = {}) {
-  if (weights.empty())
-    return blocked_sums(v.size(), [&](size_t k, double& sum, double& /*unused*/) { sum += v[k] * v[k]; });
-  return blocked_sums(v.size(),
-                      [&](size_t k, double& sum, double& /*unused*/) { sum += v[k] * v[k] * weights[k]; });
+inline double square_of(std::span<const double> v, std::span<const double> weights) {
+  if (weights.empty()) return blocked_sum(v.size(), [&](size_t k) { return v[k] * v[k]; });
+  return blocked_sum(v.size(), [&](size_t k) { return v[k] * v[k] * weights[k]; });
 }
 
 /// A quantity that is zero but for rounding, and the most that rounding explains.

@@ -102,8 +102,7 @@ CheckedError ProductChecksums::excess_of(const Direction& direction, std::span<c
     square += p[k] * p[k];
   });
   const auto sum_of_all = [](std::span<const double> vector) {
-    return blocked_sums(vector.size(), [&](size_t k, double& sum, double& /*unused*/) { sum += vector[k]; })
-        .first;
+    return blocked_sum(vector.size(), [&](size_t k) { return vector[k]; });
   };
   const double roundings = direction.chain + additions_of_parts + roundings_of_blocked_sum(q.size()) +
                            roundings_of_blocked_sum(p.size()) + 2.0;

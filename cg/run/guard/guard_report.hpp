@@ -23,16 +23,23 @@ enum class FaultTarget {
   columns,        ///< its column numbers
   p,              ///< the operand, before it is collected
   r,              ///< the residual, before a product
-  z,              ///< the solution, before a product; x of a solve
+  z,              ///< the solution of an outer iteration, before a product
   block_product,  ///< the product of the rank's block, before it is sent
   q,              ///< the rank's piece of A p
   rho,            ///< r . r of one rank, when it has been summed
+  x,              ///< in place of z, of a solve: the last one
 };
-inline constexpr std::array<std::string_view, 8> fault_target_names{"A", "columns", "p", "r",
-                                                                    "z", "block q", "q", "rho"};
-inline std::string_view name_of(FaultTarget target) {
-  return fault_target_names[static_cast<size_t>(target)];
-}
+inline constexpr auto fault_targets =
+    std::to_array<NamedValue<FaultTarget>>({{"A", FaultTarget::values},
+                                            {"columns", FaultTarget::columns},
+                                            {"p", FaultTarget::p},
+                                            {"r", FaultTarget::r},
+                                            {"z", FaultTarget::z},
+                                            {"block q", FaultTarget::block_product},
+                                            {"q", FaultTarget::q},
+                                            {"rho", FaultTarget::rho},
+                                            {"x", FaultTarget::x}});
+inline std::span<const NamedValue<FaultTarget>> words_of(FaultTarget /*target*/) { return fault_targets; }
 
 /// --inject
 struct InjectOptions {
@@ -65,8 +72,6 @@ struct Fault {
   int64_t element = 0;
   int bit = 0;
 };
-/// The array, as users know it.
-std::string_view target_name(const Fault& fault);
 /// One line without its end.
 std::string describe(const Fault& fault);
 
@@ -91,11 +96,12 @@ enum class GuardCheck {
   residual,       ///< ||(x - A z) - r|| at the end of a solve
   matrix_bytes,   ///< CRC-32C of the block
 };
-inline constexpr std::array guard_checks{NamedValue<GuardCheck>{"column-range", GuardCheck::column_range},
-                                         NamedValue<GuardCheck>{"block-product", GuardCheck::block_product},
-                                         NamedValue<GuardCheck>{"step-relation", GuardCheck::step_relation},
-                                         NamedValue<GuardCheck>{"residual", GuardCheck::residual},
-                                         NamedValue<GuardCheck>{"matrix-bytes", GuardCheck::matrix_bytes}};
+inline constexpr auto guard_checks =
+    std::to_array<NamedValue<GuardCheck>>({{"column-range", GuardCheck::column_range},
+                                           {"block-product", GuardCheck::block_product},
+                                           {"step-relation", GuardCheck::step_relation},
+                                           {"residual", GuardCheck::residual},
+                                           {"matrix-bytes", GuardCheck::matrix_bytes}});
 inline constexpr size_t guard_check_count = guard_checks.size();
 inline std::span<const NamedValue<GuardCheck>> words_of(GuardCheck /*check*/) { return guard_checks; }
 inline std::string_view name_of(GuardCheck check) { return name_in(words_of(check), check); }

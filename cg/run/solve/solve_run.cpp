@@ -91,9 +91,10 @@ MeasuredSolver SolveRun::make_solver() {
   since_begin_ = {};
   const bool speaks = options_.monitors && group_.rank() == 0;
   for (int number = 0; number < report_.right_hand_side_count; ++number) {
+    auto& observers = solver_->observers_of(number);
+    observers.add(histories_.emplace_back(options_.most_iterations));
     const auto name = has_several() ? fmt::format("right-hand side {}, ", number + 1) : std::string();
-    systems_.emplace_back(solver_->observers_of(number), options_.most_iterations, speaks, name,
-                          measurement_);
+    if (speaks) observers.add(lines_.emplace_back(name, measurement_));
   }
   if (checkpoints_) begin_checkpoints();
   return {.timer = *timer_,
@@ -103,7 +104,8 @@ MeasuredSolver SolveRun::make_solver() {
                 return assembled_ ? assembled_->sent(operation) : matrix_free_->sent(operation);
               },
           .vectors = *vectors_,
-          .local_size = operator_->local_size()};
+          .local_size = operator_->local_size(),
+          .trace_room = trace_room()};
 }
 
 HugePageVector SolveRun::make_vectors(const VectorOption& option) const {
@@ -141,7 +143,7 @@ std::unique_ptr<Preconditioner> SolveRun::make_preconditioner() {
 /// Room for the phases of any form of CG: at most four products, each with as many of the preconditioner, where a
 /// step ends with a recomputed residual and a new beginning; and all sums and updates beside them. A product has fewer phases than a step
 /// of the benchmark. Room that is not used takes no memory.
-TraceRoom SolveRun::trace_room(int step_count) const {
+TraceRoom SolveRun::trace_room() const {
   constexpr size_t products = 4;
   constexpr size_t other_phases = 20;
   const int asked_degree = polynomial_from("--preconditioner", options_.preconditioner).degree;
@@ -150,6 +152,7 @@ TraceRoom SolveRun::trace_room(int step_count) const {
   const auto parts = configuration().overlaps ? 2 * static_cast<size_t>(configuration().grid.rows) : 0;
   const auto events_per_product =
       (PhaseTrace::events_per_step + PhaseTrace::events_per_part * parts) * (degree + 1);
+  const int step_count = options_.trace.step_count;
   const int steps = std::min(step_count, options_.most_iterations);
   return {.step_count = step_count,
           .event_count = static_cast<size_t>(steps + 2) * (products * events_per_product + other_phases)};
@@ -182,7 +185,7 @@ void SolveRun::begin_checkpoints() {
     const std::array targets{std::span<double>(x_), std::span<double>(restarted_.residual),
                              std::span<double>(restarted_.direction)};
     read_vectors(restart.checkpoint, checkpointed_.range, targets, group_);
-    systems_.front().history.restore(restart.state.first_residual_norm(), restart.steps);
+    histories_.front().restore(restart.state.first_residual_norm(), restart.steps);
   }
   if (auto* const saved = saved_checkpoints()) {
     // The rehearsal has vectors of the right length, whatever they hold.
@@ -194,7 +197,7 @@ void SolveRun::begin_checkpoints() {
 CheckpointState SolveRun::checkpoint_state(const CgSnapshot& snapshot) {
   saved_.state = snapshot.state;
   saved_.replaced_norm = snapshot.replaced_norm;
-  saved_.steps = systems_.front().history.steps();
+  saved_.steps = histories_.front().steps();
   checkpointed_.step = snapshot.state.number;
   return {.header = checkpointed_,
           .text = json_line(saved_),
@@ -283,9 +286,9 @@ const RepeatReport* SolveRun::iterate() {
   report_.repeat = measurement_->repeat();
   report_.quiet = report_.repeat.quiet;
   std::vector<Solution> solutions;
-  for (size_t k = 0; k < systems_.size(); ++k) {
+  for (size_t k = 0; k < histories_.size(); ++k) {
     const double target_norm = tolerance_.residual_norm_for(results[k].right_hand_side_norm);
-    solutions.push_back(solution_of(results[k], systems_[k].history, target_norm, preconditioner_->remark()));
+    solutions.push_back(solution_of(results[k], histories_[k], target_norm, preconditioner_->remark()));
   }
   record_solutions(solutions);
   const auto end = report_.solution->result.end;
@@ -342,20 +345,13 @@ void SolveRun::record_solutions(const std::vector<Solution>& solutions) {
 void SolveRun::write_solution(OutputFile* file) const {
   if (options_.solution_path.empty()) return;
   const auto& result = report_.solution->result;
-  const auto& name = report_.matrix->name;
-  if (!has_several()) {
-    return write_vector(x_, place_,
-                        fmt::format("x of A x = b, A {}, {}, residual {:.3e}", name, name_of(result.end),
-                                    result.true_residual_norm),
-                        group_, file);
-  }
-  const auto count = report_.right_hand_side_count;
-  HugePageVector narrow(place_.local_size);
+  HugePageVector narrow(has_several() ? place_.local_size : 0);
   for (size_t k = 0; k < narrow.size(); ++k) narrow[k] = x_[wide_index(k)];
-  write_vector(
-      narrow, place_,
-      fmt::format("x of A x = b for {} right-hand sides, A {}, {}", count, name, name_of(result.end)), group_,
-      file);
+  write_vector(has_several() ? narrow : x_, place_,
+               fmt::format("x of A x = b for {}, A {}, {}, residual {:.3e}",
+                           format_count(report_.right_hand_side_count, "right-hand side"),
+                           report_.matrix->name, name_of(result.end), result.true_residual_norm),
+               group_, file);
 }
 
 }  // namespace cg2d

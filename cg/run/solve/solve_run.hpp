@@ -12,15 +12,14 @@
 #include <utility>
 #include <vector>
 
-#include "cg/base/interrupt.hpp"
 #include "cg/base/process_memory.hpp"
 #include "cg/base/progress.hpp"
 #include "cg/base/sample.hpp"
 #include "cg/matrix/files/system_matrix.hpp"
 #include "cg/matrix/files/vector_file.hpp"
+#include "cg/run/run_report.hpp"
 #include "cg/run/session.hpp"
-#include "cg/run/solve/solve_options.hpp"
-#include "cg/run/solve/solve_report.hpp"
+#include "cg/run/session_options.hpp"
 #include "cg/solver/conjugate_gradient.hpp"
 #include "cg/solver/lanczos.hpp"
 #include "cg/solver/operators/matrix_free.hpp"
@@ -34,19 +33,13 @@ namespace cg2d {
 
 class OutputFile;
 
-/// The observer of one system, added when it is made: it does not move. It keeps the steps, and where it speaks, says a line on stderr for
-/// each.
-class SystemObserver final : public StepObserver {
+/// --monitor: the observer of one system that says a line on stderr for each step.
+class StepLines final : public StepObserver {
  public:
   /// name: of the system, before each line. measurement: there when the first iteration ends.
-  SystemObserver(StepObservers& observers, int most_steps, bool speaks, std::string name,
-                 std::optional<RegionMeasurement>& measurement)
-      : history(most_steps), speaks_(speaks), name_(std::move(name)), measurement_(measurement) {
-    observers.add(*this);
-  }
+  StepLines(std::string name, std::optional<RegionMeasurement>& measurement)
+      : name_(std::move(name)), measurement_(measurement) {}
   bool after_step(const CgState& state) override {
-    static_cast<void>(history.after_step(state));
-    if (!speaks_) return false;
     measurement_->outside_of_phases([&] {
       say_on_stderr(
           fmt::format("{}iteration {}: residual {:.6e}", name_, state.number, state.residual_norm()));
@@ -54,10 +47,7 @@ class SystemObserver final : public StepObserver {
     return false;
   }
 
-  StepHistory history;
-
  private:
-  bool speaks_;
   std::string name_;
   std::optional<RegionMeasurement>& measurement_;
 };
@@ -102,10 +92,10 @@ class SolveRun final : public Session, private StepObserver {
   void read() override;
   std::unique_ptr<BlockProduct> make_product(const comm::BlockLayout& layout) override;
   MeasuredSolver make_solver() override;
-  TraceRoom trace_room(int step_count) const override;
   const RepeatReport* iterate() override;
 
   void check_method() const;
+  TraceRoom trace_room() const;
   bool has_several() const { return report_.right_hand_side_count > 1; }
   /// The place of an element of the right-hand sides among vectors of the product.
   size_t wide_index(size_t element) const {
@@ -163,11 +153,11 @@ class SolveRun final : public Session, private StepObserver {
   std::unique_ptr<Preconditioner> preconditioner_;
   std::optional<ConjugateGradient> solver_;
   Tolerance tolerance_;
-  CheckpointHeader checkpointed_;       // of the system
-  SolveState restarted_;                // but for its x
-  std::deque<SystemObserver> systems_;  // they do not move as long as the solver works
-  /// From the first iteration on, until the results are written: they are not given up for a late signal.
-  std::optional<InterruptWatch> watch_;
+  CheckpointHeader checkpointed_;  // of the system
+  SolveState restarted_;           // but for its x
+  // Of each system. They do not move as long as the solver works.
+  std::deque<StepHistory> histories_;
+  std::deque<StepLines> lines_;
   Stopwatch since_begin_;  // of the iterations
   int64_t step_count_ = 0;
   int64_t next_check_ = 1;  // the step after which the ranks ask each other for signals

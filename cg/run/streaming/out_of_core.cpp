@@ -11,7 +11,7 @@
 #include "cg/base/values.hpp"
 #include "cg/matrix/half_storage.hpp"
 #include "cg/matrix/value_hash.hpp"
-#include "cg/run/streaming/streaming_feature.hpp"
+#include "cg/run/feature.hpp"
 
 namespace cg2d {
 namespace {
@@ -313,8 +313,8 @@ std::unique_ptr<BlockProduct> StreamingFeature::make_product(const StreamedMatri
         fmt::format("writing the matrix to {}, in {} panels per rank", folder_->folder, strips.count));
     group.barrier();
     const Stopwatch stopwatch;
-    device_write_s_ = group.maximum(maker.write_panels(*folder_, strips));
-    generation_s_ = group.maximum(stopwatch.seconds());
+    facts_.device_write_s = group.maximum(maker.write_panels(*folder_, strips));
+    facts_.write_s = group.maximum(stopwatch.seconds());
   }
   std::unique_ptr<StreamedKernel> kernel;
   agree_on(group, [&] {
@@ -358,12 +358,11 @@ void StreamingFeature::finish() {
   if (kernel_ == nullptr) return;
   context_.report.is_streamed = true;
   stream_.figures = kernel_->figures();
-  context_.report.features.out_of_core = {.folders = context_.options.features.out_of_core.folders,
-                                          .reader = std::string(usual_panel_io().name),
-                                          .memory_limit_bytes = context_.options.memory_limit_bytes,
-                                          .write_s = stream_.was_there ? 0.0 : generation_s_,
-                                          .device_write_s = device_write_s_,
-                                          .ranks = context_.group.gather_one(stream_)};
+  facts_.folders = context_.options.features.out_of_core.folders;
+  facts_.reader = usual_panel_io().name;
+  facts_.memory_limit_bytes = context_.options.memory_limit_bytes;
+  facts_.ranks = context_.group.gather_one(stream_);
+  context_.report.features.out_of_core = facts_;
 }
 
 int64_t StreamingFeature::panel_bytes() const {

@@ -6,7 +6,7 @@
 #include "cg/base/describe.hpp"
 #include "cg/base/values.hpp"
 #include "cg/run/feature.hpp"
-#include "cg/run/solve/solve_options.hpp"
+#include "cg/run/session_options.hpp"
 #include "cg/run/streaming/out_of_core.hpp"
 #include "cg/solver/matrix_cut.hpp"
 
@@ -105,21 +105,17 @@ std::string stream_lines(const OutOfCoreFacts& facts) {
     if (figures.product_s > 0.0) bytes_per_s += static_cast<double>(figures.byte_count) / figures.product_s;
   }
   const bool was_there = std::ranges::all_of(facts.ranks, &RankStream::was_there);
-  std::string text =
-      fmt::format(" Streamed {} of matrix from {} ({}), {} of it stay in memory; {} ({})\n",
-                  format_bytes(file_bytes), fmt::join(facts.folders, ", "),
-                  was_there ? "files of an earlier run"
-                            : fmt::format("made in {:.3g} s, of which writing took {:.3g} s", facts.write_s,
-                                          facts.device_write_s),
-                  format_bytes(saturated(resident_bytes)),
-                  bytes_per_s > 0.0 ? fmt::format("read at {:.3g} GB/s during products", bytes_per_s / 1e9)
-                                    : "products read nothing",
-                  facts.reader);
-  const auto rank_count = facts.ranks.size();
-  text += fmt::format(
-      " Files   0-of-{}.panels{}, {}, in {} stay for the next run of this matrix; remove them when done\n",
-      rank_count, rank_count > 1 ? fmt::format(" to {}-of-{}.panels", rank_count - 1, rank_count) : "",
-      format_bytes(file_bytes), fmt::join(facts.folders, ", "));
+  auto text = fmt::format(
+      " Streamed {} of matrix from {} ({}), {} of it stay in memory; {} ({})\n"
+      " Files   *.panels in these folders stay for the next run of this matrix; remove them when done\n",
+      format_bytes(file_bytes), fmt::join(facts.folders, ", "),
+      was_there ? "files of an earlier run"
+                : fmt::format("made in {:.3g} s, of which writing took {:.3g} s", facts.write_s,
+                              facts.device_write_s),
+      format_bytes(saturated(resident_bytes)),
+      bytes_per_s > 0.0 ? fmt::format("read at {:.3g} GB/s during products", bytes_per_s / 1e9)
+                        : "products read nothing",
+      facts.reader);
   const auto limits = limits_of(facts.ranks);
   if (limits.in_core_bytes > 0)
     text += fmt::format(
