@@ -33,7 +33,7 @@
 #include "cg/solver/npb_iteration.hpp"
 #include "cg/solver/slow_ranks.hpp"
 #include "cg/solver/step_observer.hpp"
-#include "cg/timing/phase_counters.hpp"
+#include "cg/timing/events.hpp"
 #include "cg/timing/phase_trace.hpp"
 #include "cg/tuning/trial.hpp"
 #include "comm/block_layout.hpp"

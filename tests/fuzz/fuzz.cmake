@@ -105,14 +105,13 @@ set(text_parsers
     cg/run/guard/faults.cpp
     cg/base/system_files.cpp
     cg/base/errors.cpp
+    cg/base/child_process.cpp
     cg/base/interrupt.cpp
     cg/base/describe_json.cpp
     cg/base/output_file.cpp
     cg/base/paired_comparison.cpp
     cg/base/progress.cpp
-    cg/base/redirected_streams.cpp
     cg/base/sample.cpp
-    cg/base/storage/line_file.cpp
     cg/base/storage/open_file.cpp
     cg/base/table.cpp
     cg/base/values.cpp
@@ -186,7 +185,6 @@ set(command_parsers
     cg/studies/pingpong.cpp
     cg/studies/scaling.cpp
     cg/studies/study.cpp
-    cg/timing/phase_counters.cpp
     comm/domain_layout.cpp
     comm/pingpong.cpp)
 

@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "cg/matrix/matrix_source.hpp"
-#include "support/matrix_figures.hpp"
 #include "support/mpi_test.hpp"
+#include "support/npb_reference.hpp"
 
 namespace cg2d::npb_matrix_class_b_test {
 namespace {

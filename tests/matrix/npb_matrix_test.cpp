@@ -8,7 +8,6 @@
 #include "cg/matrix/matrix_source.hpp"
 #include "support/block_entries.hpp"
 #include "support/layouts.hpp"
-#include "support/matrix_figures.hpp"
 #include "support/mpi_test.hpp"
 #include "support/npb_reference.hpp"
 

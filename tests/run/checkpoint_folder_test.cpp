@@ -19,7 +19,6 @@
 
 #include "cg/run/benchmark_run.hpp"
 #include "support/bits.hpp"
-#include "support/common_error.hpp"
 #include "support/common_folder.hpp"
 #include "support/error_of.hpp"
 #include "support/mpi_test.hpp"

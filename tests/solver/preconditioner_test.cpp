@@ -21,8 +21,6 @@
 #include "cg/solver/preconditioners/incomplete_cholesky.hpp"
 #include "support/bits.hpp"
 #include "support/dense_operator.hpp"
-#include "support/dense_solve.hpp"
-#include "support/dense_systems.hpp"
 #include "support/error_of.hpp"
 #include "support/mpi_test.hpp"
 #include "support/solve_system.hpp"

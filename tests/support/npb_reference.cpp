@@ -9,7 +9,6 @@
 
 #include "cg/matrix/matrix_source.hpp"
 #include "support/bits.hpp"
-#include "support/matrix_figures.hpp"
 #include "support/npb_facts.hpp"
 
 namespace cg2d::test {
