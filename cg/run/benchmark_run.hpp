@@ -58,9 +58,6 @@ class BenchmarkRun final : public Session, private OuterStepObserver {
   void note_choices() override;
   std::unique_ptr<BlockProduct> make_product(const comm::BlockLayout& layout) override;
   MeasuredSolver make_solver() override;
-  TraceRoom trace_room(int step_count) const override {
-    return TraceRoom::of_benchmark(step_count, assembled_->product().part_count());
-  }
   const RepeatReport* iterate() override;
 
   void predict_phases();

@@ -7,10 +7,10 @@ namespace cg2d {
 
 RegionMeasurement::RegionMeasurement(MeasuredSolver solver, comm::RankGroup& group,
                                      const Environment& environment, EventCounters* counters,
-                                     const std::optional<TraceRoom>& traced)
+                                     int traced_steps)
     : solver_(std::move(solver)), group_(group), noise_(group, environment) {
   if (counters != nullptr) solver_.timer.attach(counters_.emplace(*counters));
-  if (traced) trace_bars_.emplace(trace_.emplace(*traced));
+  if (traced_steps > 0) trace_bars_.emplace(trace_.emplace(traced_steps));
 }
 
 std::vector<OuterStepObserver*> RegionMeasurement::begin(std::vector<OuterStepObserver*> observers) {

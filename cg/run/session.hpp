@@ -77,9 +77,9 @@ struct MeasuredSolver {
 /// group must live as long, and none of them works after this has gone.
 class RegionMeasurement final : private OuterStepObserver {
  public:
-  /// counters: of events of the phases; nullptr: none. traced: room for the first CG steps of the first region; empty: no trace.
+  /// counters: of events of the phases; nullptr: none. traced_steps: the first CG steps of the first region; 0: no trace.
   RegionMeasurement(MeasuredSolver solver, comm::RankGroup& group, const Environment& environment,
-                    EventCounters* counters, const std::optional<TraceRoom>& traced);
+                    EventCounters* counters, int traced_steps);
 
   /// A region begins. Returns the observers that are to be told of its outer iterations, or of the solve as one: these, between those of the
   /// measurement. Collective: the ranks begin together. Throws MpiError.
@@ -96,8 +96,6 @@ class RegionMeasurement final : private OuterStepObserver {
   /// This rank's part of the trace, which refers to events of this. node: of this rank; ticks_per_second: rank 0's.
   /// Collective.
   RankTrace rank_trace(int node, double ticks_per_second) const;
-  /// Events of the trace that had no room.
-  int64_t dropped_count() const { return trace_->dropped_count(); }
 
  private:
   /// Called last of the observers of each outer iteration: events of the others belong to no phase.
@@ -151,8 +149,6 @@ class Session : public Interface {
   /// The solver, on assembled_ where there is a matrix, the state to go on from, and observers of the iterations. What the result refers to
   /// must live as long as this.
   virtual MeasuredSolver make_solver() = 0;
-  /// Room for the events of so many CG steps.
-  virtual TraceRoom trace_room(int step_count) const = 0;
   /// All regions, measured by measurement_. The repetition to be reported; nullptr: none is complete.
   virtual const RepeatReport* iterate() = 0;
 

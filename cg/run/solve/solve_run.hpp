@@ -105,7 +105,6 @@ class SolveRun final : public Session, private StepObserver {
   void read() override;
   std::unique_ptr<BlockProduct> make_product(const comm::BlockLayout& layout) override;
   MeasuredSolver make_solver() override;
-  TraceRoom trace_room(int step_count) const override;
   const RepeatReport* iterate() override;
 
   void check_method() const;
