@@ -1,7 +1,7 @@
 // The command line of `cg2d convert`.
 
 #include "cg/base/sample.hpp"
-#include "cg/base/storage/folders.hpp"
+#include "cg/base/storage/unnamed_file.hpp"
 #include "cg/commands/shared_options.hpp"
 #include "cg/machine/environment.hpp"
 #include "cg/matrix/files/matrix_file.hpp"

@@ -1,6 +1,6 @@
 // The command lines of `cg2d tune`, `pingpong`, `check` and `stencil`.
 
-#include "cg/base/storage/folders.hpp"
+#include "cg/base/storage/unnamed_file.hpp"
 #include "cg/commands/shared_options.hpp"
 #include "cg/run/check/check.hpp"
 #include "cg/stencil/stencil_method.hpp"

@@ -8,7 +8,6 @@
 //
 // Every panel has its CRC-32C, so have the index and the header. A file is exactly as long as its header says.
 
-#include "cg/base/storage/folders.hpp"
 #include "cg/base/storage/open_file.hpp"
 #include "cg/base/storage/unnamed_file.hpp"
 #include "cg/matrix/matrix_source.hpp"

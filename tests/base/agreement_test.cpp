@@ -10,7 +10,7 @@
 #include <string>
 
 #include "cg/base/output_file.hpp"
-#include "cg/base/storage/folders.hpp"
+#include "cg/base/storage/unnamed_file.hpp"
 #include "support/error_of.hpp"
 #include "support/mpi_test.hpp"
 

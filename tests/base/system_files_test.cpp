@@ -14,7 +14,7 @@ namespace {
 
 using test::SystemTree;
 
-TEST(SystemFilesTest, TimesOfANode) {
+TEST(SystemFilesTest, TimesAndSettingsOfANode) {
   const SystemTree tree;
   tree.write("proc/stat",
              "cpu  100 20 3 999 50 7 8 40 5 5\n"
@@ -29,6 +29,8 @@ TEST(SystemFilesTest, TimesOfANode) {
   ASSERT_EQ(times.steal_s.size(), 2U);
   EXPECT_DOUBLE_EQ(times.steal_s.at(0), 10.0 / ticks_per_s);
   EXPECT_DOUBLE_EQ(times.steal_s.at(11), 30.0 / ticks_per_s);
+  tree.write("sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "performance\n");
+  EXPECT_EQ(frequency_governor(tree.folders()), "performance");
 }
 
 TEST(SystemFilesTest, WaitingOfThreads) {

@@ -89,7 +89,6 @@ set(checkpoint_parsers
     cg/matrix/matrix_facts.cpp
     cg/run/run_report.cpp
     cg/run/solve/solve_report.cpp
-    cg/base/storage/folders.cpp
     cg/base/storage/unnamed_file.cpp)
 
 # JSON and options. Tables of what can be chosen belong to these texts, and their rows name functions that run: those are absent.
@@ -179,7 +178,7 @@ set(command_parsers
     cg/report/event_list.cpp
     cg/report/report_plan.cpp
     cg/report/report_text.cpp
-    cg/base/storage/folders.cpp
+    cg/base/storage/unnamed_file.cpp
     cg/stencil/stencil_method.cpp
     cg/stencil/stencil_report.cpp
     cg/studies/pingpong.cpp

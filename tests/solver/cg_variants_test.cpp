@@ -19,7 +19,6 @@
 #include "cg/solver/preconditioners/preconditioner_table.hpp"
 #include "support/dense_operator.hpp"
 #include "support/mpi_test.hpp"
-#include "support/solve_system.hpp"
 #include "support/solver_run.hpp"
 #include "support/stencil_blocks.hpp"
 

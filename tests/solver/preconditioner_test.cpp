@@ -23,7 +23,6 @@
 #include "support/dense_operator.hpp"
 #include "support/error_of.hpp"
 #include "support/mpi_test.hpp"
-#include "support/solve_system.hpp"
 #include "support/stencil_blocks.hpp"
 
 namespace cg2d::preconditioner_test {

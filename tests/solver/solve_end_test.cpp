@@ -18,7 +18,6 @@
 #include "cg/solver/preconditioners/preconditioner_table.hpp"
 #include "support/dense_operator.hpp"
 #include "support/mpi_test.hpp"
-#include "support/solve_system.hpp"
 
 namespace cg2d::solve_end_test {
 namespace {

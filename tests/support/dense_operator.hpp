@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "cg/solver/conjugate_gradient.hpp"
 #include "cg/solver/linear_operator.hpp"
 #include "cg/solver/preconditioners/preconditioner_table.hpp"
 #include "comm/shared_counter.hpp"
@@ -23,7 +24,6 @@
 #include "comm/waiter.hpp"
 #include "kernels/csr_block.hpp"
 #include "support/mpi_test.hpp"
-#include "support/solve_system.hpp"
 
 namespace cg2d::test {
 
@@ -232,6 +232,25 @@ inline std::vector<double> one_two_three(size_t size) {
 }
 
 // ---------------------------------------------------------------- solves
+
+struct SolveOptions {
+  const StopRule& stop;
+  Preconditioner& preconditioner;
+  std::span<StepObserver* const> observers{};  ///< told of every step, in this order
+  int thread_count = 1;                        ///< for the vector operations
+  const CgVariantRow& variant = cg_variant_table().front();
+  bool starts_from_x = false;
+};
+
+/// x := about A^-1 b. b, x: this rank's pieces. Collective over the operator's ranks.
+inline SystemSolveResult solve(LinearOperator& matrix, ConstPiece b, Piece x, const SolveOptions& options) {
+  PhaseTimer no_timer;
+  DistributedVectors vectors(matrix, no_timer, options.thread_count);
+  ConjugateGradient conjugate_gradient(matrix, options.preconditioner, vectors, options.variant);
+  for (auto* observer : options.observers) conjugate_gradient.observers().add(*observer);
+  return conjugate_gradient.solve({.b = b, .x = x, .starts_from_x = options.starts_from_x}, options.stop)
+      .front();
+}
 
 /// With all that any row needs. Collective.
 inline std::unique_ptr<Preconditioner> make_preconditioner(const PreconditionerRow& row,

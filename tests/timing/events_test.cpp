@@ -74,8 +74,6 @@ TEST(RequireKnownEventsTest, SaysWhichNameIsMeant) {
       require_known_events({"perf::TASK-CLOCK", "cache", "PAPI_TOT_CYC", name}, "--papi", group_names());
     });
   };
-  EXPECT_NE(message_for("perf::CONTEXT-SWITCHS").find("did you mean perf::CONTEXT-SWITCHES?"),
-            std::string::npos);
   EXPECT_NE(message_for("papi_tot_inst").find("did you mean PAPI_TOT_INS?"), std::string::npos);
   EXPECT_NE(message_for("cahce").find("did you mean cache?"), std::string::npos);
   EXPECT_NE(message_for("perf::CYCLE").find("did you mean perf::CYCLES?"), std::string::npos);
@@ -86,7 +84,7 @@ TEST(RequireKnownEventsTest, SaysWhichNameIsMeant) {
     EXPECT_EQ(message_for(name), "no error") << name;
 }
 
-// ---------------------------------------------------------------- software events: their names, the threads that they are of, and those that are refused
+// ---------------------------------------------------------------- names of software events
 
 TEST(SoftwareEventTest, IsFoundWithAndWithoutPrefixAndMasks) {
   for (const auto* name : {"perf::CONTEXT-SWITCHES", "CONTEXT-SWITCHES", "perf::CONTEXT-SWITCHES:k=1"}) {
