@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -112,6 +113,20 @@ namespace {
 bool is_regular_file(int descriptor) {
   struct stat status {};
   return fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode);
+}
+
+/// Writes a text that cannot be written to the path to the first of the other folders of OutputFile that takes it. Returns the file's
+/// name; empty: none does.
+std::string kept_elsewhere(const std::string& path, std::string_view text) {
+  auto temporary = environment_variable("TMPDIR");
+  if (temporary.empty()) temporary = "/tmp";
+  for (const auto& folder : {std::move(temporary), std::string("."), environment_variable("HOME")}) {
+    if (folder.empty()) continue;  // there is no HOME
+    UnnamedFile file(folder + "/" + std::filesystem::path(path).filename().string(), FileNaming::at_the_end);
+    if (!file.is_open() || !write_all(file.descriptor(), text) || !put_on_device(file.descriptor())) continue;
+    if (auto name = file.keep(); !name.empty()) return name;
+  }
+  return {};
 }
 
 }  // namespace
@@ -236,18 +251,6 @@ void OutputFile::commit() {
   if (!put_on_device(descriptor_)) fail(errno, file_->keep());
 }
 
-std::string kept_elsewhere(const std::string& path, std::string_view text) {
-  auto temporary = environment_variable("TMPDIR");
-  if (temporary.empty()) temporary = "/tmp";
-  for (const auto& folder : {std::move(temporary), std::string("."), environment_variable("HOME")}) {
-    if (folder.empty()) continue;  // there is no HOME
-    UnnamedFile file(folder + "/" + std::filesystem::path(path).filename().string(), FileNaming::at_the_end);
-    if (!file.is_open() || !write_all(file.descriptor(), text) || !put_on_device(file.descriptor())) continue;
-    if (auto name = file.keep(); !name.empty()) return name;
-  }
-  return {};
-}
-
 void secure_standard_descriptors() {
   for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (fcntl(descriptor, F_GETFD) >= 0 || errno != EBADF) continue;
@@ -280,6 +283,152 @@ void write_each(comm::RankGroup& group, std::initializer_list<std::function<void
     }
   }
   if (first) throw RunError(*first);
+}
+
+// ---------------------------------------------------------------- lines
+
+size_t complete_lines(std::string_view text) {
+  const auto last = text.rfind('\n');
+  return last == std::string_view::npos ? 0 : last + 1;
+}
+
+std::vector<std::string_view> lines_of(std::string_view text) {
+  std::vector<std::string_view> lines;
+  while (!text.empty()) {
+    const auto end = text.find('\n');
+    lines.push_back(text.substr(0, end));
+    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+  }
+  return lines;
+}
+
+LineFile::LineFile(std::string path, std::string_view writer, bool is_fresh)
+    : path_(std::move(path)), writer_(writer), text_(open(is_fresh)), written_(text_.size()) {}
+
+std::string LineFile::open(bool is_fresh) {
+  file_ = Descriptor();
+  file_ = Descriptor(::open(output_target(path_).c_str(),
+                            O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, all_may_read_and_write));
+  struct stat status {};
+  if (!file_.is_open() || fstat(file_.number(), &status) != 0) cannot_create(path_);
+  // A pipe or a device cannot be resumed.
+  if (!S_ISREG(status.st_mode))
+    throw RunError(ExitCode::usage, "{}: it is no regular file; name another one", path_);
+  // File systems without locks (some network ones) fail with another error: then the file is not locked.
+  if (flock(file_.number(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+    throw RunError(ExitCode::usage, "{}: {} is writing it; wait for its end, or name another file", path_,
+                   writer_);
+  if (is_fresh && ftruncate(file_.number(), 0) != 0) cannot_write(path_);
+  std::string text(static_cast<size_t>(lseek(file_.number(), 0, SEEK_END)), '\0');
+  const auto count = read_whole(file_.number(), 0, std::as_writable_bytes(std::span(text)));
+  if (!count) throw RunError(ExitCode::usage, "{}: it cannot be read ({})", path_, std::strerror(errno));
+  text.resize(*count);
+  return text;
+}
+
+void LineFile::drop_cut_line() {
+  const auto whole = complete_lines(text_);
+  if (whole == text_.size()) return;
+  // Shortened in place: an atomic step of the file system that keeps the lock.
+  if (ftruncate(file_.number(), static_cast<off_t>(whole)) != 0) cannot_write(path_);
+  text_.resize(whole);
+  written_ = whole;
+}
+
+/// Where the name does not lead to the file as it was left, that which is there now must be a beginning of the text.
+void LineFile::write_rest() {
+  struct stat status {};
+  if (!leads_to(path_, file_.number()) || fstat(file_.number(), &status) != 0 ||
+      static_cast<size_t>(status.st_size) != written_) {
+    const auto found = open(false);
+    if (!text_.starts_with(found))
+      throw RunError(ExitCode::cannot_write, "cannot write {}: another process has changed it", path_);
+    written_ = found.size();
+  }
+  if (!write_all(file_.number(), std::string_view(text_).substr(written_))) cannot_write(path_);
+  written_ = text_.size();
+}
+
+void LineFile::append(std::string_view line) {
+  (text_ += line) += '\n';
+  try {
+    write_rest();
+  } catch (const RunError&) {
+    // sync() tries again.
+  }
+}
+
+void LineFile::sync() try {
+  write_rest();
+  if (!put_on_device(file_.number())) cannot_write(path_);
+} catch (const RunError& error) {
+  const auto place = kept_elsewhere(path_, text_);
+  if (place.empty()) throw RunError(ExitCode::cannot_write, error.what());
+  path_ = place;
+  throw RunError(ExitCode::cannot_write, "{}; all lines are in {}", error.what(), place);
+}
+
+void LineFile::remove() const {
+  if (leads_to(path_, file_.number())) unlink(path_.c_str());
+}
+
+// ---------------------------------------------------------------- names
+
+namespace {
+
+bool only_reads(FileUse use) { return use == FileUse::reads || use == FileUse::reads_first; }
+
+bool may_share(FileUse a, FileUse b) {
+  if (only_reads(a) && only_reads(b)) return true;
+  if (a == FileUse::folder && b == FileUse::folder) return true;
+  return std::minmax(a, b) == std::minmax(FileUse::reads_first, FileUse::writes_last);
+}
+
+}  // namespace
+
+std::string file_identity(const std::string& path) {
+  if (path.empty() || path == standard_output_name) return path;
+  struct stat status {};
+  if (stat(path.c_str(), &status) == 0) {
+    const bool is_other = !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode);
+    return is_other ? std::string() : fmt::format("{}:{}", status.st_dev, status.st_ino);
+  }
+  auto target = path;
+  try {
+    target = output_target(path);
+  } catch (const RunError&) {
+    // Whoever opens the file says what is wrong with its links.
+  }
+  std::error_code error;
+  const auto absolute = std::filesystem::weakly_canonical(std::filesystem::absolute(target), error);
+  // A folder's name may end with a slash.
+  return absolute.has_filename() ? absolute.string() : absolute.parent_path().string();
+}
+
+void require_files_on_disk(std::span<const FileOption> options) {
+  for (const auto& [option, path, use] : options) {
+    if (path != standard_output_name) continue;
+    if (use == FileUse::updates) {
+      throw InputError("{} -: this file is read, too, and standard output cannot be; name a file", option);
+    }
+    if (use == FileUse::folder || use == FileUse::fills)
+      throw InputError("{} -: must be a folder, and standard output is none; name one", option);
+  }
+}
+
+void require_different_files(std::span<const FileOption> options) {
+  for (size_t first = 0; first < options.size(); ++first) {
+    for (size_t second = first + 1; second < options.size(); ++second) {
+      const auto& a = options[first];
+      const auto& b = options[second];
+      if (a.path.empty() || b.path.empty() || may_share(a.use, b.use)) continue;
+      if (const auto identity = file_identity(a.path); identity.empty() || identity != file_identity(b.path))
+        continue;
+      const auto& [writer, other] = only_reads(a.use) ? std::pair(b, a) : std::pair(a, b);
+      throw InputError("{} and {} name the same file, {}: give each its own", writer.option, other.option,
+                       writer.path);
+    }
+  }
 }
 
 }  // namespace cg2d

@@ -1,6 +1,7 @@
 #pragma once
 
-// Files: texts that are read whole, files that are written atomically, on one rank or for all.
+// Files: texts that are read whole, files that are written atomically, on one rank or for all, files that grow by lines, and which of the files
+// that the options of a command name may be the same.
 
 #include <exception>
 #include <functional>
@@ -8,9 +9,11 @@
 #include <memory>
 #include <new>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <vector>
 
 #include "cg/base/agreement.hpp"
 #include "cg/base/errors.hpp"
@@ -92,10 +95,6 @@ class OutputFile {
   bool is_ended_ = false;  // no part follows
 };
 
-/// Writes a text that cannot be written to the path to the first of the other folders of OutputFile that takes it. Returns the
-/// file's name; empty: none does.
-std::string kept_elsewhere(const std::string& path, std::string_view text);
-
 /// Replaces the text of a file by that which `make` makes of it, reading it anew. Locked against other processes
 /// that do the same, on file systems with locks: of two additions none is lost. Throws RunError, that of `make`
 /// and of rendered(), too.
@@ -147,5 +146,75 @@ void write_output(const std::string& path, comm::RankGroup& group, const Make& m
 /// Makes all of the steps, each of which writes an output: one that cannot be written takes no other along. Throws the first failure
 /// (RunError), after rank 0 has said the others on stderr. Collective, as each of the steps.
 void write_each(comm::RankGroup& group, std::initializer_list<std::function<void()>> steps);
+
+// ---------------------------------------------------------------- lines
+
+/// The number of bytes in whole lines: a writer that was killed leaves a part of the last one.
+size_t complete_lines(std::string_view text);
+
+/// The lines of a text, without their ends.
+std::vector<std::string_view> lines_of(std::string_view text);
+
+/// Open for appending, and locked against a second writer during its life. All of its text is in memory, too: a file that was
+/// removed, replaced or cut off meanwhile is found at the next line, and written anew.
+class LineFile {
+ public:
+  /// Opens or makes the file. writer: in the message about a second one, "another sweep". is_fresh: the file is emptied. Throws
+  /// RunError: cannot_create; usage, with a whole message, for a file that is no regular one or in use.
+  LineFile(std::string path, std::string_view writer, bool is_fresh);
+
+  /// All that the file is to hold.
+  const std::string& text() const { return text_; }
+  /// Drops an incomplete last line of the text. Throws RunError (cannot_write).
+  void drop_cut_line();
+
+  /// Adds a line, without its end. Where the file takes it, it outlives this process when this returns; sync() tells.
+  void append(std::string_view line);
+  /// All lines are on disk, and the name leads to them, when this returns. Else it throws RunError (cannot_write), which says where
+  /// all lines are: in the first other folder that takes them (see OutputFile), where further ones follow.
+  void sync();
+  /// Removes the file, if its name still leads to it.
+  void remove() const;
+
+ private:
+  /// Returns what is in the file.
+  std::string open(bool is_fresh);
+  void write_rest();
+
+  std::string path_;
+  std::string writer_;
+  Descriptor file_;
+  std::string text_;
+  size_t written_ = 0;  // bytes of the text that are in the file
+};
+
+// ---------------------------------------------------------------- names
+
+/// The use that a command makes of a file that an option names.
+enum class FileUse {
+  reads,
+  reads_first,  ///< read before anything is written: a file with `writes_last` may replace it
+  writes,       ///< whole and at once, to standard output, too, as with `writes_last`
+  writes_last,
+  updates,  ///< written, and read by this command or by a later one
+  folder,   ///< a folder of files with names of their own: options may share it
+  fills,    ///< a folder of files with names that options may have in common
+};
+/// A file that an option names; the path is empty where it is not given.
+struct FileOption {
+  std::string option;
+  std::string path;
+  FileUse use = FileUse::writes;
+};
+/// A text that is the same for all names of a file, through links, too, and for no other file; empty for devices and pipes, which
+/// may be shared. Of a file that is not there yet it is the path without links. Reads the file system of the calling rank.
+std::string file_identity(const std::string& path);
+
+/// Throws InputError for an option that names standard output ("-") for a file that must be one on disk.
+void require_files_on_disk(std::span<const FileOption> options);
+
+/// Throws InputError when two options name the same file, through links, too, and one of them would silently replace
+/// it, or make a folder of it. Devices and pipes may be shared, standard output ("-") may not. As file_identity().
+void require_different_files(std::span<const FileOption> options);
 
 }  // namespace cg2d

@@ -13,8 +13,8 @@
 #include <string_view>
 #include <thread>
 
+#include "cg/base/child_process.hpp"
 #include "cg/base/errors.hpp"
-#include "cg/base/redirected_streams.hpp"
 #include "cg/base/values.hpp"
 
 namespace cg2d {

@@ -1,7 +1,7 @@
 // The command lines of `cg2d tune`, `check`, `pingpong` and `stencil`, which measure a machine, and of `cg2d model`, `simulate` and `explain`, which
 // think of one.
 
-#include "cg/base/storage/folders.hpp"
+#include "cg/base/storage/unnamed_file.hpp"
 #include "cg/commands/shared_options.hpp"
 #include "cg/explain/explanation.hpp"
 #include "cg/machine/interconnect.hpp"

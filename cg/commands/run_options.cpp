@@ -3,7 +3,7 @@
 #include <exception>
 
 #include "cg/base/sample.hpp"
-#include "cg/base/storage/folders.hpp"
+#include "cg/base/storage/unnamed_file.hpp"
 #include "cg/commands/shared_options.hpp"
 #include "cg/machine/environment.hpp"
 #include "cg/matrix/files/matrix_file.hpp"

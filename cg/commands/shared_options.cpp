@@ -2,7 +2,7 @@
 
 #include <tuple>
 
-#include "cg/base/storage/folders.hpp"
+#include "cg/base/storage/unnamed_file.hpp"
 #include "cg/matrix/matrix_source.hpp"
 #include "cg/solver/operators/matrix_free.hpp"
 #include "cg/timing/events.hpp"

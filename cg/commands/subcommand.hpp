@@ -20,7 +20,6 @@
 #include <vector>
 
 #include "cg/base/errors.hpp"
-#include "cg/base/named_files.hpp"
 #include "cg/base/output_file.hpp"
 #include "cg/base/values.hpp"
 #include "cg/commands/help/help_texts.hpp"

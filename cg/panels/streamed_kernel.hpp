@@ -9,7 +9,6 @@
 //
 // Every panel has its CRC-32C, so have the index and the header. A file is exactly as long as its header says.
 
-#include "cg/base/storage/folders.hpp"
 #include "cg/matrix/matrix_source.hpp"
 #include "cg/panels/panel_io.hpp"
 #include "kernels/spmv.hpp"

@@ -4,7 +4,6 @@
 
 #include "cg/base/describe_json.hpp"
 #include "cg/base/output_file.hpp"
-#include "cg/base/storage/line_file.hpp"
 #include "cg/report/report.hpp"
 #include "cg/solver/cg_recurrence.hpp"
 #include "cg/solver/matrix_cut.hpp"

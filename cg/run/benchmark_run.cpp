@@ -139,13 +139,11 @@ MeasuredSolver BenchmarkRun::make_solver() {
   if (auto* const saved = saved_checkpoints())
     run_checkpoints_.emplace(options_.problem, *iteration_, piece_,
                              restart ? restart->earlier_steps : std::vector<OuterStep>(), *saved);
-  return {
-      .timer = assembled_->timer(),
-      .observers = iteration_->observers(),
-      .sent = [this](comm::Operation operation) { return assembled_->sent(operation); },
-      .vectors = iteration_->vectors(),
-      .local_size = assembled_->local_size(),
-      .trace_room = TraceRoom::of_benchmark(options_.trace.step_count, assembled_->product().part_count())};
+  return {.timer = assembled_->timer(),
+          .observers = iteration_->observers(),
+          .sent = [this](comm::Operation operation) { return assembled_->sent(operation); },
+          .vectors = iteration_->vectors(),
+          .local_size = assembled_->local_size()};
 }
 
 /// Between two outer iterations: the block is made anew, and x goes over. The times of the set-up stay in the report.

@@ -36,7 +36,6 @@
 #include "cg/solver/slow_ranks.hpp"
 #include "cg/solver/vector_ops.hpp"
 #include "cg/timing/events.hpp"
-#include "cg/timing/phase_counters.hpp"
 #include "cg/timing/phase_timer.hpp"
 #include "cg/tuning/trial.hpp"
 #include "comm/communicator.hpp"

@@ -85,9 +85,8 @@ void Session::perform(const std::function<void()>& open_files) {
   const auto solver = make_solver();
   if (asked_.features.checks_parts)  // neither counted nor traced
     check_before_run(short_check_plan(found_.configuration, found_.kernel_choice.tuning), group_, progress_);
-  std::optional<TraceRoom> traced;
-  if (!asked_.trace.path.empty()) traced = solver.trace_room;
-  measurement_.emplace(solver, group_, *found_.environment, counters_.get(), traced);
+  const int traced_steps = asked_.trace.path.empty() ? 0 : asked_.trace.step_count;
+  measurement_.emplace(solver, group_, *found_.environment, counters_.get(), traced_steps);
   const RepeatReport* last = nullptr;
   {
     std::optional<StallWatch> stall_watch;  // begins when all else is ready, and ends with this scope
@@ -432,18 +431,16 @@ void Session::gather_results(const MeasuredSolver& solver, double ticks_per_seco
   const auto& rank = found_.environment->ranks[static_cast<size_t>(group_.rank())];
   trace_ = measurement_->rank_trace(rank.node, found_.ranks.front().ticks_per_second);
   trace_->is_of_solve = kind_ == WorkKind::solve;
-  if (const auto dropped = group_.maximum(measurement_->dropped_count()); dropped > 0)
-    found_.warn("--trace: {} phases of a rank had no room", dropped);
 }
 
 // ---------------------------------------------------------------- a timed region
 
 RegionMeasurement::RegionMeasurement(MeasuredSolver solver, comm::RankGroup& group,
                                      const Environment& environment, EventCounters* counters,
-                                     const std::optional<TraceRoom>& traced)
+                                     int traced_steps)
     : solver_(std::move(solver)), group_(group), noise_(group, environment) {
   if (counters != nullptr) solver_.timer.attach(counters_.emplace(*counters));
-  if (traced) trace_bars_.emplace(trace_.emplace(*traced));
+  if (traced_steps > 0) trace_bars_.emplace(trace_.emplace(traced_steps));
 }
 
 std::vector<OuterStepObserver*> RegionMeasurement::begin(std::vector<OuterStepObserver*> observers) {

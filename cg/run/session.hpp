@@ -33,7 +33,7 @@
 #include "cg/solver/npb_iteration.hpp"
 #include "cg/solver/slow_ranks.hpp"
 #include "cg/solver/step_observer.hpp"
-#include "cg/timing/phase_counters.hpp"
+#include "cg/timing/events.hpp"
 #include "cg/timing/phase_trace.hpp"
 #include "cg/tuning/trial.hpp"
 #include "comm/block_layout.hpp"
@@ -70,17 +70,16 @@ struct MeasuredSolver {
   StepObservers& observers;                            ///< of all its steps
   std::function<comm::Traffic(comm::Operation)> sent;  ///< by this rank so far
   const DistributedVectors& vectors;
-  size_t local_size = 0;   ///< elements of this rank's piece of a vector
-  TraceRoom trace_room{};  ///< for the events of as many CG steps as a trace is asked to have
+  size_t local_size = 0;  ///< elements of this rank's piece of a vector
 };
 
 /// Measures regions in which one solver works, one after the other. Holds references: the solver's parts, the counters and the
 /// group must live as long, and none of them works after this has gone.
 class RegionMeasurement final : private OuterStepObserver {
  public:
-  /// counters: of events of the phases; nullptr: none. traced: room for the first CG steps of the first region; empty: no trace.
+  /// counters: of events of the phases; nullptr: none. traced_steps: the first CG steps of the first region; 0: no trace.
   RegionMeasurement(MeasuredSolver solver, comm::RankGroup& group, const Environment& environment,
-                    EventCounters* counters, const std::optional<TraceRoom>& traced);
+                    EventCounters* counters, int traced_steps);
 
   /// A region begins. Returns the observers that are to be told of its outer iterations, or of the solve as one: these, between those of the
   /// measurement. Collective: the ranks begin together. Throws MpiError.
@@ -97,8 +96,6 @@ class RegionMeasurement final : private OuterStepObserver {
   /// This rank's part of the trace, which refers to events of this. node: of this rank; ticks_per_second: rank 0's.
   /// Collective.
   RankTrace rank_trace(int node, double ticks_per_second) const;
-  /// Events of the trace that had no room.
-  int64_t dropped_count() const { return trace_->dropped_count(); }
 
  private:
   /// Called last of the observers of each outer iteration: events of the others belong to no phase.

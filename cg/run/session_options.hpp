@@ -18,7 +18,7 @@
 #include "cg/solver/configuration.hpp"
 #include "cg/solver/preconditioners/preconditioner_table.hpp"
 #include "cg/solver/slow_ranks.hpp"
-#include "cg/timing/phase_counters.hpp"
+#include "cg/timing/events.hpp"
 #include "cg/timing/phase_trace.hpp"
 #include "cg/tuning/run_plan.hpp"
 #include "comm/block_layout.hpp"

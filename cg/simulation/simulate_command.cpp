@@ -11,7 +11,6 @@
 #include "cg/base/build_info.hpp"
 #include "cg/base/child_process.hpp"
 #include "cg/base/output_file.hpp"
-#include "cg/base/redirected_streams.hpp"
 #include "cg/base/table.hpp"
 
 namespace cg2d {

@@ -7,7 +7,6 @@
 #include "cg/base/agreement.hpp"
 #include "cg/base/errors.hpp"
 #include "cg/base/output_file.hpp"
-#include "cg/base/storage/line_file.hpp"
 #include "cg/base/storage/open_file.hpp"
 #include "cg/matrix/files/word_rounds.hpp"
 

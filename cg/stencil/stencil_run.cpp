@@ -7,7 +7,7 @@
 #include "cg/base/interrupt.hpp"
 #include "cg/base/output_file.hpp"
 #include "cg/base/storage/crc32c.hpp"
-#include "cg/base/storage/folders.hpp"
+#include "cg/base/storage/unnamed_file.hpp"
 #include "cg/stencil/stencil_method.hpp"
 #include "cg/timing/race.hpp"
 #include "kernels/cpu_features.hpp"

@@ -9,7 +9,7 @@
 
 #include "cg/base/interface.hpp"
 #include "cg/base/interrupt.hpp"
-#include "cg/base/storage/line_file.hpp"
+#include "cg/base/output_file.hpp"
 #include "cg/machine/environment.hpp"
 #include "cg/matrix/files/system_matrix.hpp"
 #include "cg/report/report.hpp"

@@ -54,16 +54,11 @@ double ClockMap::reference_clocks_since(uint64_t origin, uint64_t local_clocks) 
          rate_ * clocks_between(first_.local_clocks, local_clocks);
 }
 
-TraceRoom TraceRoom::of_benchmark(int step_count, size_t product_parts) {
-  const auto steps = static_cast<size_t>(step_count);
-  const auto events_of_parts = PhaseTrace::events_per_part * (product_parts - 1);
-  return {.step_count = step_count,
-          .event_count = steps * (PhaseTrace::events_per_step + events_of_parts) +
-                         (steps / static_cast<size_t>(cg_steps_per_solve) + 2) *
-                             (PhaseTrace::events_per_outer_iteration + events_of_parts)};
+PhaseTrace::PhaseTrace(int step_count) : step_count_(step_count) {
+  // A step of the benchmark has 15 events, of which reproducible sums make five, and two more for each part of a product after the first.
+  constexpr size_t events_per_step = 32;
+  events_.reserve(static_cast<size_t>(step_count) * events_per_step);
 }
-
-PhaseTrace::PhaseTrace(const TraceRoom& room) : room_(room) { events_.reserve(room.event_count); }
 
 void PhaseTrace::begin(int32_t kind) {
   (kind == TraceEvent::cg_step ? step_begin_ : outer_begin_) = read_cycle_counter();
@@ -73,23 +68,15 @@ void PhaseTrace::end(int32_t kind) {
   if (!is_recording_) return;
   const auto now = read_cycle_counter();
   if (kind == TraceEvent::outer_iteration) {
-    add({.begin = outer_begin_, .end = now, .kind = kind, .number = outer_++});
+    events_.push_back({.begin = outer_begin_, .end = now, .kind = kind, .number = outer_++});
     return;
   }
-  add({.begin = step_begin_, .end = now, .kind = kind, .number = step_++});
-  if (step_ < room_.step_count) return;
+  events_.push_back({.begin = step_begin_, .end = now, .kind = kind, .number = step_++});
+  if (step_ < step_count_) return;
   // The outer iteration goes on; its bar ends after all that it contains. Not at the same time: readers add
   // begin and length as floating-point numbers, and the order of equal ends would be left to the rounding.
   end(TraceEvent::outer_iteration);
   close();
-}
-
-void PhaseTrace::add(const TraceEvent& event) {
-  if (events_.size() < room_.event_count) {
-    events_.push_back(event);
-  } else {
-    ++dropped_count_;
-  }
 }
 
 }  // namespace cg2d

@@ -2,7 +2,6 @@
 
 // Every phase of the first CG steps, with its time: the contents of a trace file.
 
-#include "cg/matrix/problem.hpp"
 #include "cg/timing/cycle_counter.hpp"
 #include "cg/timing/phase.hpp"
 #include "comm/rank_group.hpp"
@@ -67,32 +66,16 @@ struct TraceEvent {
   int32_t number = 0;
 };
 
-/// Room for a trace: steps that are recorded, and events that all of them have at most.
-struct TraceRoom {
-  int step_count = 0;
-  size_t event_count = 0;
-
-  /// For steps of the benchmark. product_parts: the number of parts in which a product multiplies.
-  static TraceRoom of_benchmark(int step_count, size_t product_parts);
-};
-
-/// Records until that many CG steps have ended; nothing is allocated after the constructor, and at most
-/// capacity() events are kept. Not thread-safe.
+/// Records until so many CG steps have ended. The constructor takes the memory for all events of the benchmark; steps of a solve with more
+/// phases, as a polynomial preconditioner has them, may take more memory while they run. Not thread-safe.
 class PhaseTrace final : public PhaseObserver {
  public:
-  explicit PhaseTrace(const TraceRoom& room);
-
-  /// The most events of one CG step with a product in one part: 14 phases (AssembledOperator::apply() up to five, with
-  /// reproducible sums ten; ConjugateGradient four), its own bar, and one to spare.
-  static constexpr size_t events_per_step = 16;
-  /// The most events of an outer iteration outside of its CG steps.
-  static constexpr size_t events_per_outer_iteration = 20;
-  /// A product in parts has two more phases for each part after the first.
-  static constexpr size_t events_per_part = 2;
+  explicit PhaseTrace(int step_count);
 
   void after_phase(Phase phase, uint64_t begin_clocks, uint64_t end_clocks) override {
     if (!is_recording_) return;
-    add({.begin = begin_clocks, .end = end_clocks, .kind = static_cast<int>(phase), .number = step_});
+    events_.push_back(
+        {.begin = begin_clocks, .end = end_clocks, .kind = static_cast<int>(phase), .number = step_});
   }
   /// A bar of the levels above the phases: TraceEvent::cg_step or outer_iteration.
   void begin(int32_t kind);
@@ -101,21 +84,15 @@ class PhaseTrace final : public PhaseObserver {
   /// Records no more.
   void close() { is_recording_ = false; }
   std::span<const TraceEvent> events() const { return events_; }
-  size_t capacity() const { return room_.event_count; }
-  /// Events that had no room; 0 unless a CG step has more phases than any has.
-  int64_t dropped_count() const { return dropped_count_; }
 
  private:
-  void add(const TraceEvent& event);
-
-  TraceRoom room_;
+  int step_count_;
   std::vector<TraceEvent> events_;
   bool is_recording_ = true;
   int32_t step_ = 0;
   int32_t outer_ = 0;
   uint64_t step_begin_ = 0;
   uint64_t outer_begin_ = 0;
-  int64_t dropped_count_ = 0;
 };
 
 /// One rank's part of a trace.

@@ -1,7 +1,6 @@
 // Files that are written atomically.
 
 #include "cg/base/output_file.hpp"
-#include "cg/base/named_files.hpp"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -21,9 +20,7 @@
 #include <vector>
 
 #include "cg/base/errors.hpp"
-#include "cg/base/storage/line_file.hpp"
 #include "cg/base/storage/unnamed_file.hpp"
-#include "support/error_of.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace cg2d::output_file_test {
@@ -86,14 +83,6 @@ TEST_F(OutputFileTest, UntilCommitAnExistingFileIsUntouched) {
   file.commit();
   EXPECT_EQ(content(path("result.json")), "one, two\n");  // also while the object lives
   EXPECT_EQ(names(), std::vector<std::string>{"result.json"});
-}
-
-TEST_F(OutputFileTest, ManyParts) {
-  const std::string part(100'003, 'x');
-  OutputFile file(path("large"));
-  for (int k = 0; k < 120; ++k) file.write(part);  // more than are kept in memory
-  file.commit();
-  EXPECT_EQ(fs::file_size(path("large")), 120U * part.size());
 }
 
 TEST_F(OutputFileTest, PermissionsAreThoseOfTheMaskOrOfTheFileThatIsThere) {
@@ -217,26 +206,6 @@ TEST_F(OutputFileTest, OfAdditionsOfSeveralProcessesNoneIsLost) {
   EXPECT_EQ(names(), std::vector<std::string>{"log"});
 }
 
-TEST_F(OutputFileTest, TheSameFileTwiceIsRefused) {
-  const auto are_refused = [&](const std::string& a, const std::string& b) {
-    const auto message = test::message_of([&] {
-      require_different_files(
-          std::vector<FileOption>{{"--output", a}, {"--profile", path("other")}, {"--trace", b}});
-    });
-    return message.find("--output and --trace") != std::string::npos;
-  };
-  EXPECT_TRUE(are_refused(path("a"), path("a")));
-  EXPECT_TRUE(are_refused(path("a"), path("./b/../a")));
-  EXPECT_FALSE(are_refused(path("a"), path("b")));
-  EXPECT_FALSE(are_refused("", ""));
-  EXPECT_FALSE(are_refused("/dev/null", "/dev/null"));
-  std::ofstream(path("a")) << "text";
-  fs::create_symlink("a", path("link"));
-  fs::create_hard_link(path("a"), path("second"));
-  EXPECT_TRUE(are_refused(path("a"), path("link")));
-  EXPECT_TRUE(are_refused(path("second"), path("a")));
-}
-
 TEST_F(OutputFileTest, AFolderIsNoFileAndAFileNoFolder) {
   std::ofstream(path("file")) << "x";
   for (const auto& target : {path("no/such/folder/result.json"), path("file/result.json")})
@@ -316,21 +285,6 @@ TEST_F(OutputFileTest, LinesGoElsewhereWhereTheirFileIsAnothersAndThatStays) {
   fs::rename(path("lines"), kept);
   file.remove();
   EXPECT_EQ(content(kept), "somebody's\n");
-}
-
-TEST_F(OutputFileTest, AFullDiskCannotBeWritten) {
-  if (!fs::exists("/dev/full")) GTEST_SKIP() << "no /dev/full";
-  // A device is written directly; few bytes stay in memory until commit.
-  EXPECT_EQ(error_of([&] { put("/dev/full", "a few bytes"); }, "/dev/full"), ExitCode::cannot_write);
-  OutputFile file("/dev/full");
-  EXPECT_EQ(error_of([&] { file.write(std::string(1 << 24, 'x')); }, "/dev/full"), ExitCode::cannot_write);
-}
-
-TEST_F(OutputFileTest, WithoutAPathItIsStandardOutput) {
-  testing::internal::CaptureStdout();
-  put("", "to standard output\n");
-  OutputFile("").commit();  // still open
-  EXPECT_EQ(testing::internal::GetCapturedStdout(), "to standard output\n");
 }
 
 }  // namespace

@@ -8,11 +8,9 @@
 #include <cstdint>
 #include <fstream>
 #include <ios>
-#include <new>
 #include <numeric>
 #include <optional>
 #include <sstream>
-#include <stdexcept>
 #include <string>
 
 namespace cg2d::page_memory_test {
@@ -63,13 +61,6 @@ TEST(HugePageVectorTest, LargeOnesAskForHugePages) {
   if (!advised) GTEST_SKIP() << "this system does not say what was advised";
   EXPECT_TRUE(*advised);
   EXPECT_EQ(is_advised(address_of(large) + 4 * huge_page - 1), true);
-}
-
-TEST(HugePageVectorTest, MoreThanThereIsThrows) {
-  HugePageVector vector;
-  EXPECT_THROW(vector.resize(size_t{1} << 57), std::bad_alloc);     // 2^60 bytes
-  EXPECT_THROW(vector.resize(size_t{1} << 61), std::length_error);  // 2^64 bytes
-  EXPECT_TRUE(vector.empty());
 }
 
 }  // namespace

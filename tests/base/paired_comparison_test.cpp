@@ -1,4 +1,5 @@
-// Verdicts on paired rounds: intervals by hand, few rounds, and 200 simulated sweeps with a known best grid.
+// Statistics of measured times: verdicts on paired rounds (intervals by hand, few rounds, and 200 simulated sweeps with a known best grid), and
+// lines through them; the measurements themselves are in model_test.py.
 
 #include "cg/base/paired_comparison.hpp"
 
@@ -8,6 +9,8 @@
 #include <random>
 #include <string>
 #include <vector>
+
+#include "cg/base/sample.hpp"
 
 namespace cg2d::paired_comparison_test {
 namespace {
@@ -49,17 +52,6 @@ TEST(PairedComparisonTest, AsManyRoundsAsAVerdictNeedsDecideAndOneLessDoesNot) {
       EXPECT_EQ(find_best(alternatives).is_decided(), missing == 0) << count << " alternatives";
     }
   }
-}
-
-TEST(PairedComparisonTest, OneRoundOfTenTimesTheTimeMovesNoBound) {
-  auto ratios = ratios_around(1.2, 15);
-  const auto before = interval_of(ratios, wrong_verdict_probability);
-  for (auto& ratio : ratios) {
-    if (ratio == *std::max_element(ratios.begin(), ratios.end())) ratio *= 10.0;
-  }
-  const auto after = interval_of(ratios, wrong_verdict_probability);
-  EXPECT_DOUBLE_EQ(after.low, before.low);
-  EXPECT_DOUBLE_EQ(after.high, before.high);
 }
 
 TEST(PairedComparisonTest, ARatioThatDriftsHasAWiderInterval) {
@@ -107,21 +99,6 @@ TEST(PairedComparisonTest, ThreeRoundsAreToldHowManyToTake) {
   EXPECT_EQ(verdict_text(verdict, names, "--repeat"),
             "faster than 2x2 in 3 of 3 rounds, than 1x4 in 3 of 3, than 8x1 in 3 of 3; at "
             "least 9 rounds are needed (take --repeat 9)");
-}
-
-TEST(PairedComparisonTest, MoreRoundsThanThereAreAreSuggested) {
-  // A verdict that is open after so many rounds is not decided by as many: of every kind of ratios.
-  std::mt19937_64 bits(41);
-  std::normal_distribution<double> normal;
-  for (int sample = 0; sample < 500; ++sample) {
-    std::vector<double> ratios;
-    for (int round = 0; round < 2 + sample % 30; ++round)
-      ratios.push_back(std::exp(0.03 + 0.02 * normal(bits)));
-    const auto needed = rounds_needed(ratios, 1.01, wrong_verdict_probability);
-    if (needed) {
-      EXPECT_GT(*needed, static_cast<int>(ratios.size()));
-    }
-  }
 }
 
 TEST(PairedComparisonTest, TheMedianRatioOfBByAIsTheInverseOfAByB) {
@@ -172,34 +149,29 @@ TEST(PairedComparisonTest, WordsSayThatNoneHasWon) {
 
 // ---------------------------------------------------------------- simulated sweeps
 
-/// The noise of a machine that others use, too.
-struct Noise {
-  double run = 0.03;           ///< lognormal, of each run
-  double common_drift = 0.02;  ///< random walk from round to round that hits all alike
-  double own_drift = 0.02;     ///< each grid's own: correlated over some rounds
-  double own_trend = 0.01;     ///< each grid's own: from the first round to the last
-  double spike_share = 0.01;   ///< share of runs that take ten times as long
-};
-
-/// Grid 0 is the best; the next takes `gap` more, the others a little more than that.
-std::vector<RoundTimes> simulated_sweep(std::mt19937_64& bits, double gap, int grid_count, int round_count,
-                                        const Noise& noise) {
+/// On a machine that others use, too. Grid 0 is the best; the next takes `gap` more, the others a little more than that.
+std::vector<RoundTimes> simulated_sweep(std::mt19937_64& bits, double gap, int grid_count, int round_count) {
+  constexpr double run_noise = 0.03;     // lognormal, of each run
+  constexpr double common_drift = 0.02;  // random walk from round to round that hits all alike
+  constexpr double own_drift = 0.02;     // each grid's own: correlated over some rounds
+  constexpr double own_trend = 0.01;     // each grid's own: from the first round to the last
+  constexpr double spike_share = 0.01;   // of the runs, which take ten times as long
   std::normal_distribution<double> normal;
   std::uniform_real_distribution<double> uniform;
   std::vector<RoundTimes> grids(static_cast<size_t>(grid_count));
   std::vector<double> common(static_cast<size_t>(round_count));
   double walk = 0.0;
-  for (auto& one : common) one = walk += noise.common_drift * normal(bits);
+  for (auto& one : common) one = walk += common_drift * normal(bits);
   for (int grid = 0; grid < grid_count; ++grid) {
     const double factor = grid == 0 ? 1.0 : 1.0 + gap * (1.0 + 0.25 * (grid - 1));
-    const double trend = noise.own_trend * normal(bits);
-    double own = noise.own_drift * normal(bits);
+    const double trend = own_trend * normal(bits);
+    double own = own_drift * normal(bits);
     for (int round = 0; round < round_count; ++round) {
-      const double logarithm = common[static_cast<size_t>(round)] + own + noise.run * normal(bits) +
+      const double logarithm = common[static_cast<size_t>(round)] + own + run_noise * normal(bits) +
                                trend * round / std::max(1, round_count - 1);
-      const double spike = uniform(bits) < noise.spike_share ? 10.0 : 1.0;
+      const double spike = uniform(bits) < spike_share ? 10.0 : 1.0;
       grids[static_cast<size_t>(grid)][round] = factor * spike * std::exp(logarithm);
-      own = 0.6 * own + 0.8 * noise.own_drift * normal(bits);
+      own = 0.6 * own + 0.8 * own_drift * normal(bits);
     }
   }
   return grids;
@@ -212,11 +184,11 @@ struct Outcomes {
   int open = 0;
 };
 
-Outcomes simulate(double gap, int grid_count, int round_count, const Noise& noise = {}, int count = 200) {
+Outcomes simulate(double gap, int grid_count, int round_count) {
   std::mt19937_64 bits(20261122U + static_cast<unsigned>(1e4 * gap) + static_cast<unsigned>(round_count));
   Outcomes outcomes;
-  for (int k = 0; k < count; ++k) {
-    const auto verdict = find_best(simulated_sweep(bits, gap, grid_count, round_count, noise));
+  for (int k = 0; k < 200; ++k) {
+    const auto verdict = find_best(simulated_sweep(bits, gap, grid_count, round_count));
     ++(!verdict.is_decided() ? outcomes.open : verdict.candidate == 0 ? outcomes.right : outcomes.wrong);
   }
   return outcomes;
@@ -241,6 +213,40 @@ TEST(SimulatedSweepsTest, TheWrongGridIsHardlyEverCalledBest) {
       }
     }
   }
+}
+
+// ---------------------------------------------------------------- lines through measured times, and their spread
+
+TEST(FitLineTest, FindsAnExactLine) {
+  const auto line = fit_line({{8, 2.0 + 8}, {1000, 2.0 + 1000}, {1e6, 2.0 + 1e6}});
+  EXPECT_NEAR(line.intercept, 2.0, 1e-9);
+  EXPECT_NEAR(line.slope, 1.0, 1e-9);
+}
+
+/// A start-up of a microsecond is not lost beside times of milliseconds.
+TEST(FitLineTest, WeighsRelativeDifferences) {
+  const auto line = fit_line({{8, 1.05e-6}, {16, 0.97e-6}, {1e6, 1.02e-3}, {2e6, 1.98e-3}});
+  EXPECT_NEAR(line.intercept, 1e-6, 0.1e-6);
+  EXPECT_NEAR(line.slope, 1e-9, 0.05e-9);
+}
+
+TEST(FitLineTest, StaysWithinWhatTimesCanBe) {
+  const auto through_origin = fit_line({{1, 0.1}, {2, 2.0}, {3, 4.5}});
+  EXPECT_EQ(through_origin.intercept, 0.0);
+  EXPECT_GT(through_origin.slope, 0.0);
+  const auto level = fit_line({{1, 3.0}, {2, 2.0}, {4, 1.0}});
+  EXPECT_EQ(level.slope, 0.0);
+  EXPECT_GT(level.intercept, 0.0);
+  const auto one_x = fit_line({{4, 8.0}, {4, 8.0}});
+  EXPECT_DOUBLE_EQ(one_x.slope, 2.0);
+  const auto nothing = fit_line({{1, 0.0}});
+  EXPECT_EQ(nothing.slope, 0.0);
+}
+
+TEST(SpreadOfRepeatsTest, IsThatOfTheQuartiles) {
+  EXPECT_DOUBLE_EQ(spread_of_repeats({1.0, 2.0, 3.0, 4.0, 5.0}), 2.0 / 3.0);
+  EXPECT_DOUBLE_EQ(spread_of_repeats({1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 50.0}), 0.0) << "one spike";
+  EXPECT_DOUBLE_EQ(spread_of_repeats({1.0, 5.0, 9.0}), 0.0) << "too few for quartiles";
 }
 
 }  // namespace

@@ -5,19 +5,16 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include <filesystem>
 #include <string>
-#include <vector>
 
 #include "support/system_tree.hpp"
-#include "support/temporary_folder.hpp"
 
 namespace cg2d::system_files_test {
 namespace {
 
 using test::SystemTree;
 
-TEST(SystemFilesTest, TimesOfANode) {
+TEST(SystemFilesTest, TimesAndSettingsOfANode) {
   const SystemTree tree;
   tree.write("proc/stat",
              "cpu  100 20 3 999 50 7 8 40 5 5\n"
@@ -32,6 +29,8 @@ TEST(SystemFilesTest, TimesOfANode) {
   ASSERT_EQ(times.steal_s.size(), 2U);
   EXPECT_DOUBLE_EQ(times.steal_s.at(0), 10.0 / ticks_per_s);
   EXPECT_DOUBLE_EQ(times.steal_s.at(11), 30.0 / ticks_per_s);
+  tree.write("sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "performance\n");
+  EXPECT_EQ(frequency_governor(tree.folders()), "performance");
 }
 
 TEST(SystemFilesTest, WaitingOfThreads) {
@@ -46,43 +45,34 @@ TEST(SystemFilesTest, WaitingOfThreads) {
   EXPECT_EQ(delays.at(12).slice_count, 30);
 }
 
-TEST(SystemFilesTest, SettingsOfProcessors) {
+TEST(SystemFilesTest, WithoutFilesAndFromNonsenseNothingIsKnown) {
   const SystemTree tree;
-  tree.write("sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "performance\n");
-  EXPECT_EQ(frequency_governor(tree.folders()), "performance");
-}
-
-TEST(SystemFilesTest, WithoutFilesNothingIsKnown) {
-  const SystemTree tree;
-  const auto times = read_node_times(tree.folders());
-  EXPECT_EQ(times.busy_s, 0.0);
-  EXPECT_TRUE(times.steal_s.empty());
-  EXPECT_TRUE(read_thread_delays(tree.folders()).empty());
-  EXPECT_FALSE(frequency_governor(tree.folders()));
-}
-
-TEST(SystemFilesTest, FilesThatSayNonsenseAreNotBelieved) {
-  const SystemTree tree;
-  tree.write("proc/stat", "nothing\n");
-  tree.write("proc/self/task/1/schedstat", "1 2\n");
-  const auto times = read_node_times(tree.folders());
-  EXPECT_TRUE(times.steal_s.empty());
-  EXPECT_TRUE(read_thread_delays(tree.folders()).empty());
+  for (const bool has_files : {false, true}) {
+    if (has_files) {
+      tree.write("proc/stat", "nothing\n");
+      tree.write("proc/self/task/1/schedstat", "1 2\n");
+    }
+    const auto times = read_node_times(tree.folders());
+    EXPECT_EQ(times.busy_s, 0.0);
+    EXPECT_TRUE(times.steal_s.empty());
+    EXPECT_TRUE(read_thread_delays(tree.folders()).empty());
+    EXPECT_FALSE(frequency_governor(tree.folders()));
+  }
 }
 
 // ---------------------------------------------------------------- limits of control groups, read from made-up trees of both versions of the interface
 
 class ControlGroupTest : public testing::Test {
  protected:
-  void write(const std::string& name, const std::string& text) const { folder_.write(name, text + '\n'); }
+  void write(const std::string& name, const std::string& text) const { tree_.write(name, text + '\n'); }
 
   /// The limits of a process that is in these groups.
   ControlGroupLimits limits(const std::string& membership) const {
     write("proc/self/cgroup", membership);
-    return control_group_limits({.proc = folder_.path("proc"), .sys = folder_.path("sys")});
+    return control_group_limits(tree_.folders());
   }
 
-  test::TemporaryFolder folder_;
+  SystemTree tree_;
 };
 
 TEST_F(ControlGroupTest, NoFilesAreNoLimits) {

@@ -87,7 +87,6 @@ set(checkpoint_parsers
     cg/run/checkpoint/checkpoint_folder.cpp
     cg/matrix/matrix_facts.cpp
     cg/run/run_report.cpp
-    cg/base/storage/folders.cpp
     cg/base/storage/unnamed_file.cpp)
 
 # JSON and options. Tables of what can be chosen belong to these texts, and their rows name functions that run: those are absent.
@@ -102,14 +101,13 @@ set(text_parsers
     cg/machine/provenance.cpp
     cg/base/system_files.cpp
     cg/base/errors.cpp
+    cg/base/child_process.cpp
     cg/base/interrupt.cpp
     cg/base/describe_json.cpp
     cg/base/output_file.cpp
     cg/base/paired_comparison.cpp
     cg/base/progress.cpp
-    cg/base/redirected_streams.cpp
     cg/base/sample.cpp
-    cg/base/storage/line_file.cpp
     cg/base/storage/open_file.cpp
     cg/base/table.cpp
     cg/base/values.cpp
@@ -168,12 +166,11 @@ set(command_parsers
     cg/solver/operators/matrix_free.cpp
     cg/solver/operators/stencil_operator.cpp
     cg/report/report.cpp
-    cg/base/storage/folders.cpp
+    cg/base/storage/unnamed_file.cpp
     cg/stencil/stencil_report.cpp
     cg/studies/pingpong.cpp
     cg/studies/scaling.cpp
     cg/studies/study.cpp
-    cg/timing/phase_counters.cpp
     comm/domain_layout.cpp
     comm/pingpong.cpp)
 

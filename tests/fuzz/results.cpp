@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "cg/base/describe_json.hpp"
-#include "cg/base/storage/line_file.hpp"
+#include "cg/base/output_file.hpp"
 #include "cg/report/result_reader.hpp"
 #include "cg/report/run_verdict.hpp"
 #include "fuzz/promise.hpp"

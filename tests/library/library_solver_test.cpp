@@ -19,7 +19,6 @@
 #include "cg/library/vectors.hpp"
 #include "cg/matrix/files/matrix_file.hpp"
 #include "cg/solver/preconditioners/preconditioner_table.hpp"
-#include "support/common_error.hpp"
 #include "support/common_folder.hpp"
 #include "support/line_system.hpp"
 #include "support/mpi_test.hpp"

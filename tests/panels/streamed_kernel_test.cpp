@@ -18,7 +18,6 @@
 #include <utility>
 #include <vector>
 
-#include "cg/base/storage/folders.hpp"
 #include "cg/base/storage/unnamed_file.hpp"
 #include "cg/panels/panel_io.hpp"
 #include "support/error_of.hpp"

@@ -12,7 +12,7 @@ namespace cg2d::trace_file_test {
 namespace {
 
 TEST(PhaseTraceTest, EndsBehindTheLastStepAndClosesItsOuterIteration) {
-  PhaseTrace trace(TraceRoom::of_benchmark(2, 1));
+  PhaseTrace trace(2);
   const auto before = read_cycle_counter();
   trace.begin(TraceEvent::outer_iteration);
   const auto begun = read_cycle_counter();
@@ -32,13 +32,6 @@ TEST(PhaseTraceTest, EndsBehindTheLastStepAndClosesItsOuterIteration) {
   EXPECT_GE(last.begin, before);
   EXPECT_LE(last.begin, begun);
   EXPECT_GE(last.end, trace.events()[3].end);
-}
-
-TEST(PhaseTraceTest, IsBounded) {
-  PhaseTrace trace(TraceRoom::of_benchmark(1, 1));
-  for (size_t k = 0; k < trace.capacity() + 3; ++k) trace.after_phase(Phase::dot, k, k + 1);
-  EXPECT_EQ(trace.events().size(), trace.capacity());
-  EXPECT_EQ(trace.dropped_count(), 3);
 }
 
 TEST(ClockAlignmentTest, TakesTheShortestRoundTrip) {

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "cg/run/benchmark_run.hpp"
-#include "support/common_error.hpp"
+#include "support/bits.hpp"
 #include "support/common_folder.hpp"
 #include "support/error_of.hpp"
 #include "support/mpi_test.hpp"

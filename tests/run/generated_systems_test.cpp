@@ -18,8 +18,8 @@
 #include "cg/matrix/files/vector_file.hpp"
 #include "cg/solver/communicator_setup.hpp"
 #include "cg/solver/preconditioners/preconditioner_table.hpp"
+#include "support/dense_operator.hpp"
 #include "support/mpi_test.hpp"
-#include "support/solve_system.hpp"
 #include "support/solver_run.hpp"
 #include "support/test_extent.hpp"
 

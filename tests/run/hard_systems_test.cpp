@@ -16,8 +16,6 @@
 
 #include "cg/timing/phase_timer.hpp"
 #include "support/dense_operator.hpp"
-#include "support/dense_solve.hpp"
-#include "support/dense_systems.hpp"
 #include "support/error_of.hpp"
 #include "support/mpi_test.hpp"
 #include "support/test_extent.hpp"

@@ -13,7 +13,7 @@
 #include <string_view>
 #include <thread>
 
-#include "cg/base/redirected_streams.hpp"
+#include "cg/base/child_process.hpp"
 #include "cg/solver/step_observer.hpp"
 #include "cg/timing/phase_timer.hpp"
 #include "comm/waiter.hpp"

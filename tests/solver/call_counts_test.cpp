@@ -1,9 +1,8 @@
-// Figures that other parts derive from the solver (calls, bytes, operations, messages, events of a trace),
+// Figures that other parts derive from the solver (calls, bytes, operations, messages),
 // compared with real outer iterations.
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <array>
 #include <memory>
 #include <string>
@@ -11,10 +10,8 @@
 #include <vector>
 
 #include "cg/matrix/matrix_source.hpp"
-#include "cg/run/session.hpp"
 #include "cg/solver/assembled_operator.hpp"
 #include "cg/solver/npb_iteration.hpp"
-#include "cg/timing/phase_trace.hpp"
 #include "comm/schedule.hpp"
 #include "support/mpi_test.hpp"
 
@@ -135,32 +132,6 @@ TEST(CallCountsTest, AnOuterStepHasTheFiguresThatOthersDeriveFromIt) {
     EXPECT_EQ(record(Phase::collection).hidden_clocks > 0, parts > 1);
     // The last one waits until the messages of this rank have been sent.
     EXPECT_EQ(calls(Phase::collection), products * (parts > 1 ? parts + 1 : 1));
-  });
-}
-
-TEST(CallCountsTest, ATraceHasRoomForAllEventsOfItsSteps) {
-  for_every_run([](CountedRun& run) {
-    constexpr int outer_steps = 3;
-    PhaseTrace trace(
-        TraceRoom::of_benchmark(outer_steps * cg_steps_per_solve, run.assembled->product().part_count()));
-    TraceBars bars(trace);
-    run.assembled->timer().attach(trace);
-    run.iteration.observers().add(bars);
-    const std::array<OuterStepObserver*, 1> observers{&bars};
-    static_cast<void>(run.iteration.outer_steps(outer_steps, observers));
-    EXPECT_EQ(trace.dropped_count(), 0);
-    const auto parts = PhaseTrace::events_per_part * (run.assembled->product().part_count() - 1);
-    size_t events_of_step = 0;
-    size_t most_events = 0;
-    for (const auto& event : trace.events()) {
-      ++events_of_step;
-      if (event.kind != TraceEvent::cg_step) continue;
-      // The first step of an outer iteration is noted after the events that prepare it.
-      if (event.number % cg_steps_per_solve > 0) most_events = std::max(most_events, events_of_step);
-      events_of_step = 0;
-    }
-    EXPECT_GT(most_events, 0U);
-    EXPECT_LE(most_events, PhaseTrace::events_per_step + parts);
   });
 }
 

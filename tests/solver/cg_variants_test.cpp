@@ -17,9 +17,7 @@
 #include "cg/solver/lanczos.hpp"
 #include "cg/solver/preconditioners/preconditioner_table.hpp"
 #include "support/dense_operator.hpp"
-#include "support/dense_solve.hpp"
-#include "support/dense_systems.hpp"
-#include "support/solve_system.hpp"
+#include "support/mpi_test.hpp"
 #include "support/solver_run.hpp"
 #include "support/stencil_blocks.hpp"
 

@@ -15,8 +15,6 @@
 #include "cg/timing/phase_timer.hpp"
 #include "support/bits.hpp"
 #include "support/dense_operator.hpp"
-#include "support/dense_solve.hpp"
-#include "support/dense_systems.hpp"
 #include "support/mpi_test.hpp"
 
 namespace cg2d::conjugate_gradient_test {

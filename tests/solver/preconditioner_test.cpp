@@ -20,11 +20,8 @@
 
 #include "support/block_entries.hpp"
 #include "support/dense_operator.hpp"
-#include "support/dense_solve.hpp"
-#include "support/dense_systems.hpp"
 #include "support/error_of.hpp"
 #include "support/mpi_test.hpp"
-#include "support/solve_system.hpp"
 #include "support/stencil_blocks.hpp"
 
 namespace cg2d::preconditioner_test {

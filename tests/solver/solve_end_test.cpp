@@ -17,10 +17,7 @@
 #include "cg/solver/lanczos.hpp"
 #include "cg/solver/preconditioners/preconditioner_table.hpp"
 #include "support/dense_operator.hpp"
-#include "support/dense_solve.hpp"
-#include "support/dense_systems.hpp"
 #include "support/mpi_test.hpp"
-#include "support/solve_system.hpp"
 
 namespace cg2d::solve_end_test {
 namespace {

@@ -18,7 +18,7 @@
 #include <string>
 #include <vector>
 
-#include "cg/base/redirected_streams.hpp"
+#include "cg/base/child_process.hpp"
 #include "cg/base/storage/open_file.hpp"
 #include "cg/commands/subcommand.hpp"
 #include "cg/machine/blas/blas_library.hpp"

@@ -1,12 +1,15 @@
 #pragma once
 
-// A folder that all ranks of a test write into or read from.
+// A folder that all ranks of a test write into or read from, and errors that all of them must get.
+
+#include <gtest/gtest.h>
 
 #include <filesystem>
 #include <functional>
 #include <set>
 #include <string>
 
+#include "support/error_of.hpp"
 #include "support/mpi_test.hpp"
 #include "support/temporary_folder.hpp"
 
@@ -45,5 +48,13 @@ class CommonFolder {
   TemporaryFolder own_;
   std::string path_ = group().broadcast(own_.path().string());
 };
+
+/// The text of the RunError of a collective call, the same on every rank; "no error" where it throws none.
+template <typename Call>
+std::string common_error_of(ExitCode code, const Call& call) {
+  const auto text = error_of(code, call);
+  for (const auto& other : group().gather_all(text)) EXPECT_EQ(other, text);
+  return text;
+}
 
 }  // namespace cg2d::test

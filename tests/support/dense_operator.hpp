@@ -1,19 +1,24 @@
 #pragma once
 
-// A small matrix, given whole, as a user's own operator: each rank has some of its rows.
+// Small matrices, given whole, as a user's own operator: each rank has some of the rows; and their solves on the ranks of a test.
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <numeric>
+#include <random>
 #include <span>
 #include <stdexcept>
 #include <utility>
 #include <vector>
 
+#include "cg/solver/conjugate_gradient.hpp"
 #include "cg/solver/linear_operator.hpp"
+#include "cg/solver/preconditioners/preconditioner_table.hpp"
 #include "comm/shared_counter.hpp"
 #include "comm/shared_segment.hpp"
 #include "comm/waiter.hpp"
@@ -160,5 +165,129 @@ class DenseOperator : public LinearOperator {
  protected:
   std::vector<double> q_;  ///< the result
 };
+
+// ---------------------------------------------------------------- matrices: lines, and those of a given spectrum
+
+/// The second difference on a line, with a diagonal that grows by the factor `growth` from row to row.
+inline DenseRows line_rows(size_t size, double growth) {
+  DenseRows rows(size, std::vector<double>(size));
+  for (size_t k = 0; k < size; ++k) {
+    rows[k][k] = 2.0 * std::pow(growth, static_cast<double>(k));
+    if (k > 0) rows[k][k - 1] = -1.0;
+    if (k + 1 < size) rows[k][k + 1] = -1.0;
+  }
+  return rows;
+}
+
+inline DenseRows negated(DenseRows rows) {
+  for (auto& row : rows) {
+    for (auto& entry : row) entry = -entry;
+  }
+  return rows;
+}
+
+/// Each entry for every one of `count` vectors, whose elements of one row are neighbours.
+inline DenseRows repeated(const DenseRows& rows, size_t count) {
+  DenseRows wide(rows.size() * count, std::vector<double>(rows.size() * count));
+  for (size_t row = 0; row < wide.size(); ++row) {
+    for (size_t column = 0; column < rows.size(); ++column)
+      wide[row][column * count + row % count] = rows[row / count][column];
+  }
+  return wide;
+}
+
+/// H D H with the eigenvalues D and H = 1 - 2 v v^T / v . v for a random v: symmetric to the bit.
+inline DenseRows rows_with_spectrum(std::span<const double> eigenvalues, unsigned seed) {
+  const size_t size = eigenvalues.size();
+  std::mt19937_64 random(seed);
+  std::normal_distribution<double> normal;
+  std::vector<double> v(size);
+  double square = 0.0;
+  for (auto& element : v) {
+    element = normal(random);
+    square += element * element;
+  }
+  double v_d_v = 0.0;
+  for (size_t k = 0; k < size; ++k) v_d_v += v[k] * eigenvalues[k] * v[k];
+  // H D H = D - 2 (v w^T + w v^T) / v . v + 4 (v . w) v v^T / (v . v)^2, w = D v
+  DenseRows rows(size, std::vector<double>(size));
+  for (size_t row = 0; row < size; ++row) {
+    for (size_t column = 0; column <= row; ++column) {
+      const double vv = v[row] * v[column];
+      double entry =
+          4.0 * v_d_v * vv / (square * square) - 2.0 * vv * (eigenvalues[row] + eigenvalues[column]) / square;
+      if (row == column) entry += eigenvalues[row];
+      rows[row][column] = entry;
+      rows[column][row] = entry;
+    }
+  }
+  return rows;
+}
+
+/// 1, 2, 3, ...
+inline std::vector<double> one_two_three(size_t size) {
+  std::vector<double> vector(size);
+  for (size_t k = 0; k < size; ++k) vector[k] = static_cast<double>(k + 1);
+  return vector;
+}
+
+// ---------------------------------------------------------------- solves
+
+struct SolveOptions {
+  const StopRule& stop;
+  Preconditioner& preconditioner;
+  std::span<StepObserver* const> observers{};  ///< told of every step, in this order
+  int thread_count = 1;                        ///< for the vector operations
+  const CgVariantRow& variant = cg_variant_table().front();
+  bool starts_from_x = false;
+};
+
+/// x := about A^-1 b. b, x: this rank's pieces. Collective over the operator's ranks.
+inline SystemSolveResult solve(LinearOperator& matrix, ConstPiece b, Piece x, const SolveOptions& options) {
+  PhaseTimer no_timer;
+  DistributedVectors vectors(matrix, no_timer, options.thread_count);
+  ConjugateGradient conjugate_gradient(matrix, options.preconditioner, vectors, options.variant);
+  for (auto* observer : options.observers) conjugate_gradient.observers().add(*observer);
+  return conjugate_gradient.solve({.b = b, .x = x, .starts_from_x = options.starts_from_x}, options.stop)
+      .front();
+}
+
+/// With all that any row needs. Collective.
+inline std::unique_ptr<Preconditioner> make_preconditioner(const PreconditionerRow& row,
+                                                           DenseOperator& matrix, int degree = 0) {
+  const auto diagonal = matrix.diagonal();
+  const auto block = matrix.diagonal_block();
+  return row.make({.matrix = matrix,
+                   .diagonal = diagonal,
+                   .diagonal_block = &block,
+                   .first_row = matrix.first_row(),
+                   .polynomial = {.degree = degree}});
+}
+
+struct DenseSolveOptions {
+  const PreconditionerRow& preconditioner = preconditioner_table().front();
+  const CgVariantRow& variant = cg_variant_table().front();
+  std::span<StepObserver* const> observers{};
+};
+
+struct DenseSolution {
+  SystemSolveResult result;
+  std::vector<double> x;  ///< whole
+};
+
+/// Solves A x = b, both given whole. Collective.
+inline DenseSolution solve_rows(const DenseRows& rows, const std::vector<double>& whole_b,
+                                const StopRule& stop, const DenseSolveOptions& options = {}) {
+  DenseOperator matrix(rows);
+  const auto preconditioner = make_preconditioner(options.preconditioner, matrix);
+  const auto b = matrix.piece_of(whole_b);
+  std::vector<double> x(b.size(), 7.0);
+  const auto result = solve(matrix, b, x,
+                            {.stop = stop,
+                             .preconditioner = *preconditioner,
+                             .observers = options.observers,
+                             .variant = options.variant});
+  return {.result = result, .x = DenseOperator::whole(x)};
+}
 
 }  // namespace cg2d::test

@@ -22,7 +22,7 @@
 //     any     none          no fault: the log tells how many calls match
 //     close   cut           the file is cut off before: where it is mapped, the next access is a SIGBUS
 //
-// write: write, writev, pwrite, pwritev. sync: fsync, fdatasync, sync_file_range. read: read, pread. io_uring is refused, since it goes past the
+// write: write, pwrite. sync: fsync, fdatasync, sync_file_range. read: read, pread. io_uring is refused, since it goes past the
 // C library.
 //
 //     CG2D_REFUSED       a service of the system that every rank is refused, as by a kernel, a container or a file system without it
@@ -54,7 +54,6 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -245,17 +244,6 @@ ssize_t pwrite(int descriptor, const void* bytes, size_t size, off_t position) {
 }
 ssize_t pwrite64(int descriptor, const void* bytes, size_t size, off_t position) {
   return pwrite(descriptor, bytes, size, position);
-}
-// The first one of several parts fails.
-ssize_t writev(int descriptor, const iovec* parts, int count) {
-  static const auto real = next_of<ssize_t(int, const iovec*, int)>("writev");
-  if (count == 0 || !is_watched(descriptor)) return real(descriptor, parts, count);
-  return write(descriptor, parts[0].iov_base, parts[0].iov_len);
-}
-ssize_t pwritev(int descriptor, const iovec* parts, int count, off_t position) {
-  static const auto real = next_of<ssize_t(int, const iovec*, int, off_t)>("pwritev");
-  if (count == 0 || !is_watched(descriptor)) return real(descriptor, parts, count, position);
-  return pwrite(descriptor, parts[0].iov_base, parts[0].iov_len, position);
 }
 
 ssize_t read(int descriptor, void* bytes, size_t size) {

@@ -1,7 +1,7 @@
 // A library for LD_PRELOAD that counts what a program sends by MPI, through MPI's profiling interface, and writes it when
-// MPI ends: CG2D_MESSAGE_COUNTS/<rank> has the number of messages and that of barriers.
+// MPI ends: CG2D_MESSAGE_COUNTS/<rank> has the number of messages.
 //
-// A message is a send, a started persistent send, a collective that moves data, or a put of one unsigned number: the
+// A message is a send, a started persistent send, a collective that moves data (of those that a step can make), or a put of one unsigned number: the
 // transport "put" announces each message by one, after the puts of the data.
 
 #include <mpi.h>
@@ -16,7 +16,6 @@ namespace {
 
 struct Counts {
   int64_t messages = 0;
-  int64_t barriers = 0;
   std::set<MPI_Request> persistent_sends;
 };
 
@@ -30,8 +29,7 @@ void write_counts() {
   if (folder == nullptr) return;
   int rank = 0;
   PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  std::ofstream(folder + ("/" + std::to_string(rank)))
-      << counts().messages << ' ' << counts().barriers << '\n';
+  std::ofstream(folder + ("/" + std::to_string(rank))) << counts().messages << '\n';
 }
 
 }  // namespace
@@ -43,10 +41,6 @@ int MPI_Isend(const void* data, int count, MPI_Datatype type, int to, int tag, M
               MPI_Request* request) {
   ++counts().messages;
   return PMPI_Isend(data, count, type, to, tag, ranks, request);
-}
-int MPI_Send(const void* data, int count, MPI_Datatype type, int to, int tag, MPI_Comm ranks) {
-  ++counts().messages;
-  return PMPI_Send(data, count, type, to, tag, ranks);
 }
 int MPI_Send_init(const void* data, int count, MPI_Datatype type, int to, int tag, MPI_Comm ranks,
                   MPI_Request* request) {
@@ -74,11 +68,6 @@ int MPI_Iallreduce(const void* from, void* to, int count, MPI_Datatype type, MPI
   ++counts().messages;
   return PMPI_Iallreduce(from, to, count, type, operation, ranks, request);
 }
-int MPI_Allreduce(const void* from, void* to, int count, MPI_Datatype type, MPI_Op operation,
-                  MPI_Comm ranks) {
-  ++counts().messages;
-  return PMPI_Allreduce(from, to, count, type, operation, ranks);
-}
 int MPI_Ireduce_scatter(const void* from, void* to, const int to_counts[], MPI_Datatype type,
                         MPI_Op operation, MPI_Comm ranks, MPI_Request* request) {
   ++counts().messages;
@@ -101,23 +90,9 @@ int MPI_Ineighbor_alltoallv(const void* from, const int counts_[], const int sta
   return PMPI_Ineighbor_alltoallv(from, counts_, starts, type, to, to_counts, to_starts, to_type, ranks,
                                   request);
 }
-int MPI_Ialltoall(const void* from, int count, MPI_Datatype type, void* to, int to_count,
-                  MPI_Datatype to_type, MPI_Comm ranks, MPI_Request* request) {
-  ++counts().messages;
-  return PMPI_Ialltoall(from, count, type, to, to_count, to_type, ranks, request);
-}
 int MPI_Ibcast(void* data, int count, MPI_Datatype type, int root, MPI_Comm ranks, MPI_Request* request) {
   ++counts().messages;
   return PMPI_Ibcast(data, count, type, root, ranks, request);
-}
-int MPI_Iexscan(const void* from, void* to, int count, MPI_Datatype type, MPI_Op operation, MPI_Comm ranks,
-                MPI_Request* request) {
-  ++counts().messages;
-  return PMPI_Iexscan(from, to, count, type, operation, ranks, request);
-}
-int MPI_Ibarrier(MPI_Comm ranks, MPI_Request* request) {
-  ++counts().barriers;
-  return PMPI_Ibarrier(ranks, request);
 }
 int MPI_Finalize() {
   write_counts();

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "support/bits.hpp"
+#include "support/npb_facts.hpp"
 
 namespace cg2d::test {
 

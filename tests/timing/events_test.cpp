@@ -1,16 +1,17 @@
-// Groups of events by purpose, resolved with made-up lists of what a processor has.
+// Groups of events by purpose, resolved with made-up lists of what a processor has; counted events.
 
 #include "cg/timing/events.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <chrono>
-#include <cstdlib>
 #include <thread>
+#include <utility>
 
 #include "cg/base/errors.hpp"
+#include "cg/report/phase_figures.hpp"
 #include "support/error_of.hpp"
+#include "support/mpi_test.hpp"
 
 namespace cg2d::events_test {
 namespace {
@@ -73,8 +74,6 @@ TEST(RequireKnownEventsTest, SaysWhichNameIsMeant) {
       require_known_events({"perf::TASK-CLOCK", "cache", "PAPI_TOT_CYC", name}, "--papi", group_names());
     });
   };
-  EXPECT_NE(message_for("perf::CONTEXT-SWITCHS").find("did you mean perf::CONTEXT-SWITCHES?"),
-            std::string::npos);
   EXPECT_NE(message_for("papi_tot_inst").find("did you mean PAPI_TOT_INS?"), std::string::npos);
   EXPECT_NE(message_for("cahce").find("did you mean cache?"), std::string::npos);
   EXPECT_NE(message_for("perf::CYCLE").find("did you mean perf::CYCLES?"), std::string::npos);
@@ -85,7 +84,7 @@ TEST(RequireKnownEventsTest, SaysWhichNameIsMeant) {
     EXPECT_EQ(message_for(name), "no error") << name;
 }
 
-// ---------------------------------------------------------------- software events: their names, the threads that they are of, and those that are refused
+// ---------------------------------------------------------------- names of software events
 
 TEST(SoftwareEventTest, IsFoundWithAndWithoutPrefixAndMasks) {
   for (const auto* name : {"perf::CONTEXT-SWITCHES", "CONTEXT-SWITCHES", "perf::CONTEXT-SWITCHES:k=1"}) {
@@ -97,41 +96,130 @@ TEST(SoftwareEventTest, IsFoundWithAndWithoutPrefixAndMasks) {
     EXPECT_EQ(find_software_event(name), nullptr) << name;
 }
 
-/// Without PAPI there are no counters.
-class SoftwareEventsTest : public ::testing::Test {
- protected:
-  void SetUp() override {
-    if (!papi_version()) GTEST_SKIP() << "cg2d was built without PAPI";
-  }
-};
+// ---------------------------------------------------------------- counted events: names, kinds, derived rates, and real ones of the system
 
-/// The calling thread's account is not that of another one; a process's is that of all of them.
-TEST_F(SoftwareEventsTest, AreOfTheThreadOrOfTheProcess) {
+TEST(EventNamesTest, RefusesWhatIsNoList) {
+  for (const auto* text : {"", ",", "A,", ",A", "A,,B", "A, B", "A,B,A"})
+    EXPECT_THROW(event_names_from(text, "--papi"), InputError) << text;
+  std::string many = "E";
+  for (size_t k = 0; k < most_counted_events; ++k) many += ",E" + std::to_string(k);
+  EXPECT_THROW(event_names_from(many, "--papi"), InputError);
+  EXPECT_EQ(event_names_from("perf::A-B,C:u", "--papi"), (Names{"perf::A-B", "C:u"}));
+}
+
+TEST(EventKindTest, IsKnownByTheName) {
+  for (const auto& [name, kind] : {std::pair("PAPI_TOT_CYC", EventKind::core_cycles),
+                                   {"perf::CYCLES", EventKind::core_cycles},
+                                   {"PAPI_REF_CYC", EventKind::reference_cycles},
+                                   {"perf::REF-CYCLES", EventKind::reference_cycles},
+                                   {"perf::INSTRUCTIONS:u=1:k=1", EventKind::instructions},
+                                   {"PAPI_L1_LDM", EventKind::misses},
+                                   {"perf::CACHE-MISSES", EventKind::misses},
+                                   {"perf::TASK-CLOCK", EventKind::nanoseconds},
+                                   {"perf::PAGE-FAULTS", EventKind::other}})
+    EXPECT_EQ(event_kind(name), kind) << name;
+}
+
+/// Two ranks; event 0: 2 and 4 in multiply, 1 and 1 in dot, 4 and 8 in the region.
+RunReport two_ranks(std::vector<std::string> names) {
+  RunReport report;
+  report.problem = Problem{};
+  report.problem.niter = 1;
+  report.nonzero_count = 3;
+  report.counters.asked = names;
+  report.counters.counted = std::move(names);
+  report.ranks.resize(2);
+  RepeatReport repeat;
+  repeat.ranks.resize(2);
+  repeat.counts.resize(2);
+  for (size_t rank = 0; rank < 2; ++rank) {
+    auto& counts = repeat.counts[rank];
+    const auto factor = static_cast<int64_t>(rank + 1);
+    counts.phases[static_cast<size_t>(Phase::multiply)] = {2 * factor, 10};
+    counts.phases[static_cast<size_t>(Phase::dot)] = {1, 0};
+    counts.region = {4 * factor, 20};
+    counts.reading_count = 50;
+    repeat.ranks[rank].region_clocks = 10'000;
+    report.ranks[rank].clocks_per_reading = 20.0;
+  }
+  report.repeats.push_back(std::move(repeat));
+  return report;
+}
+
+TEST(EventTotalsTest, MergesTheRanks) {
+  const auto report = two_ranks({"PAPI_L2_TCM"});
+  const auto totals = event_totals(phases_of(report), 0);
+  const auto multiply = static_cast<size_t>(Phase::multiply);
+  EXPECT_EQ(totals.phases[multiply].minimum, 2.0);
+  EXPECT_EQ(totals.phases[multiply].mean, 3.0);
+  EXPECT_EQ(totals.phases[multiply].maximum, 4.0);
+  EXPECT_EQ(totals.phases[multiply].total, 6.0);
+  EXPECT_EQ(totals.region_total, 12.0);
+  EXPECT_DOUBLE_EQ(totals.coverage.value_or(0.0), 8.0 / 12.0);
+  // 6 misses in 26 products of 3 nonzeros.
+  EXPECT_DOUBLE_EQ(per_nonzero(phases_of(report), totals), 6.0 / (26.0 * 3.0));
+  EXPECT_DOUBLE_EQ(reading_share(phases_of(report)), 50 * 20.0 / 10'000.0);
+}
+
+TEST(EventTotalsTest, FiguresAreOfAllRanks) {
+  const auto report = two_ranks({"PAPI_TOT_INS", "PAPI_TOT_CYC"});
+  const auto figures = counter_figures(phases_of(report));
+  ASSERT_EQ(figures.size(), 1U);
+  EXPECT_DOUBLE_EQ(figures.front().phases[index_of(Phase::multiply)], 6.0 / 20.0);
+}
+
+TEST(DoubtTest, EventsThatStandStill) {
+  auto report = two_ranks({"PAPI_L2_TCM", "perf::CPU-MIGRATIONS"});
+  EXPECT_EQ(doubt_about(report.counters, report.repeats.front(), 0), "");
+  for (auto& rank : report.repeats.front().counts) rank.region = {};
+  EXPECT_NE(doubt_about(report.counters, report.repeats.front(), 0).find("PAPI_L2_TCM counted nothing"),
+            std::string::npos);
+  EXPECT_EQ(doubt_about(report.counters, report.repeats.front(), 1),
+            "");  // there may be none
+}
+
+/// Work of another thread is the rank's where a rank has several.
+TEST(SetUpCountersTest, SeveralThreadsAreCountedTogether) {
+  if (!papi_version()) GTEST_SKIP() << "cg2d was built without PAPI";
   constexpr int64_t work_ns = 30'000'000;
-  for (const auto scope : {UsageScope::thread, UsageScope::process}) {
-    const EventCounters counters({"perf::TASK-CLOCK", "perf::CONTEXT-SWITCHES"}, false, scope);
+  for (const bool has_threads : {false, true}) {
+    const auto setup = set_up_counters({"perf::CONTEXT-SWITCHES:u=1", "perf::TASK-CLOCK"},
+                                       {.has_threads = has_threads}, test::group());
+    ASSERT_EQ(setup.refused.size(), 1U) << "software events have no masks";
     CounterValues before{};
     CounterValues after{};
-    counters.read(before);
+    setup.counters->read(before);
     std::thread([] {
-      for (int k = 0; k < 500; ++k) std::this_thread::sleep_for(std::chrono::microseconds(20));
       while (system_usage(UsageScope::thread).processor_ns < work_ns) {
       }
     }).join();
-    counters.read(after);
-    EXPECT_EQ(after[0] - before[0] >= work_ns, scope == UsageScope::process);
-    // A sleep may be over before the thread has left its core.
-    EXPECT_EQ(after[1] - before[1] >= 250, scope == UsageScope::process);
+    setup.counters->read(after);
+    EXPECT_EQ(after[0] - before[0] >= work_ns, has_threads);
   }
 }
 
-TEST_F(SoftwareEventsTest, RefuseWhatTheSystemDoesNotCount) {
-  const EventCounters counters(
-      {"perf::CONTEXT-SWITCHES:u=1", "perf::ALIGNMENT-FAULTS", "perf::CPU-MIGRATIONS"}, false,
-      UsageScope::thread);
-  EXPECT_TRUE(counters.event_names().empty());
-  ASSERT_EQ(counters.refused().size(), 3U);
-  for (const auto& event : counters.refused()) EXPECT_FALSE(event.reason.empty()) << event.name;
+TEST(PhaseCountersTest, EventsBelongToThePhaseBeforeTheReading) {
+  if (!papi_version()) GTEST_SKIP() << "cg2d was built without PAPI";
+  EventCounters counters({"perf::TASK-CLOCK"}, false, UsageScope::thread);
+  PhaseCounters phases(counters);
+  constexpr int64_t work_ns = 1'000'000;
+  const auto work = [] {
+    const auto end_ns = system_usage(UsageScope::thread).processor_ns + work_ns;
+    while (system_usage(UsageScope::thread).processor_ns < end_ns) {
+    }
+  };
+  phases.begin_region();
+  for (int k = 0; k < 3; ++k) phases.after_phase(Phase::dot, 0, 1);
+  work();
+  phases.after_phase(Phase::multiply, 0, 1);
+  work();
+  phases.leave_out();
+  phases.end_region();
+  const auto& counts = phases.counts();
+  EXPECT_EQ(counts.reading_count, 5U);
+  const auto multiply = counts.phases[index_of(Phase::multiply)][0];
+  EXPECT_GE(multiply, work_ns);
+  EXPECT_GE(counts.region[0], multiply + work_ns);
 }
 
 }  // namespace

@@ -6,11 +6,11 @@
 #include <thread>
 
 #include "cg/base/agreement.hpp"
+#include "cg/base/child_process.hpp"
 #include "cg/base/describe_json.hpp"
 #include "cg/base/interrupt.hpp"
-#include "cg/base/redirected_streams.hpp"
+#include "cg/base/output_file.hpp"
 #include "cg/base/sample.hpp"
-#include "cg/base/storage/line_file.hpp"
 #include "cg/commands/batch/task_list.hpp"
 #include "cg/commands/shared_options.hpp"
 #include "cg/machine/environment.hpp"

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "cg/base/errors.hpp"
-#include "cg/base/storage/line_file.hpp"
+#include "cg/base/output_file.hpp"
 #include "cg/base/values.hpp"
 #include "cg/machine/provenance.hpp"
 

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "cg/base/storage/folders.hpp"
+#include "cg/base/storage/unnamed_file.hpp"
 #include "cg/matrix/files/market_file.hpp"
 #include "comm/node_map.hpp"
 

@@ -20,8 +20,8 @@
 #include <vector>
 
 #include "cg/base/sample.hpp"
-#include "cg/base/storage/folders.hpp"
 #include "cg/base/storage/open_file.hpp"
+#include "cg/base/storage/unnamed_file.hpp"
 #include "comm/block_layout.hpp"
 #include "comm/rank_group.hpp"
 

@@ -104,8 +104,7 @@ MeasuredSolver SolveRun::make_solver() {
                 return assembled_ ? assembled_->sent(operation) : matrix_free_->sent(operation);
               },
           .vectors = *vectors_,
-          .local_size = operator_->local_size(),
-          .trace_room = trace_room()};
+          .local_size = operator_->local_size()};
 }
 
 HugePageVector SolveRun::make_vectors(const VectorOption& option) const {
@@ -138,24 +137,6 @@ std::unique_ptr<Preconditioner> SolveRun::make_preconditioner() {
   diagonal_block_ = {};  // its factors are made
   report_.matrix->preconditioner_s += group_.maximum(making.seconds());
   return preconditioner;
-}
-
-/// Room for the phases of any form of CG: at most four products, each with as many of the preconditioner, where a
-/// step ends with a recomputed residual and a new beginning; and all sums and updates beside them. A product has fewer phases than a step
-/// of the benchmark. Room that is not used takes no memory.
-TraceRoom SolveRun::trace_room() const {
-  constexpr size_t products = 4;
-  constexpr size_t other_phases = 20;
-  const int asked_degree = polynomial_from("--preconditioner", options_.preconditioner).degree;
-  const auto degree = static_cast<size_t>(std::max(asked_degree, preconditioner_row().default_degree));
-  // A product has at most one part for each rank of a process column; npb-factored makes two products.
-  const auto parts = configuration().overlaps ? 2 * static_cast<size_t>(configuration().grid.rows) : 0;
-  const auto events_per_product =
-      (PhaseTrace::events_per_step + PhaseTrace::events_per_part * parts) * (degree + 1);
-  const int step_count = options_.trace.step_count;
-  const int steps = std::min(step_count, options_.most_iterations);
-  return {.step_count = step_count,
-          .event_count = static_cast<size_t>(steps + 2) * (products * events_per_product + other_phases)};
 }
 
 // ---------------------------------------------------------------- the iterations, with all that watches them

@@ -95,7 +95,6 @@ class SolveRun final : public Session, private StepObserver {
   const RepeatReport* iterate() override;
 
   void check_method() const;
-  TraceRoom trace_room() const;
   bool has_several() const { return report_.right_hand_side_count > 1; }
   /// The place of an element of the right-hand sides among vectors of the product.
   size_t wide_index(size_t element) const {

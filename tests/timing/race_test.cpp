@@ -1,18 +1,49 @@
-// How sure a race is of its winner, by the turns of the works, and what the first screen says of it.
+// The rate of a work that all ranks do at the same time, with work that takes as long as it is told to (no machine's speed is asserted); how sure
+// a race is of its winner, by the turns of the works, and what the first screen says of it.
+
+#include "cg/timing/race.hpp"
 
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
 
+#include "cg/base/errors.hpp"
+#include "cg/base/sample.hpp"
 #include "cg/report/report.hpp"
 #include "cg/solver/configuration.hpp"
-#include "cg/timing/race.hpp"
 #include "cg/tuning/run_plan.hpp"
 #include "cg/tuning/trial.hpp"
+#include "tests/support/mpi_test.hpp"
 
-namespace cg2d::race_verdict_test {
+namespace cg2d::race_test {
 namespace {
+
+/// Takes 0.1 ms per pass and rank number, by the clock: ranks with the rates 1, 1/2, 1/3, ...
+bool take_time(int rank, int64_t pass_count) {
+  constexpr double pass_s = 1e-4;
+  const Stopwatch watch;
+  while (watch.seconds() < pass_s * static_cast<double>(pass_count) * (rank + 1)) {
+  }
+  return true;
+}
+
+TEST(CommonPassRateTest, NoRankIsFasterThanItsWork) {
+  const int rank = test::group().rank();
+  const double rate =
+      common_pass_rate(test::group(), [rank](int64_t pass_count) { return take_time(rank, pass_count); });
+  // A pass cannot take less than its time, however quiet the machine is.
+  constexpr double rounding = 1.001;
+  EXPECT_GT(rate, 0.0);
+  EXPECT_LE(rate, rounding * 1e4 / (rank + 1));
+}
+
+TEST(CommonPassRateTest, OneRanksWrongResultThrowsOnAll) {
+  auto& group = test::group();
+  const bool is_right = group.rank() != group.size() - 1;
+  const auto work = [&](int64_t pass_count) { return take_time(0, pass_count) && is_right; };
+  EXPECT_THROW(static_cast<void>(common_pass_rate(group, work)), RunError);
+}
 
 /// Seconds of so many turns with a little noise.
 std::vector<double> turns_around(double seconds, int count) {
@@ -75,4 +106,4 @@ TEST(KernelSummaryTest, TheUsualKernelThatATrialKeepsIsNotCalledTheFastest) {
 }
 
 }  // namespace
-}  // namespace cg2d::race_verdict_test
+}  // namespace cg2d::race_test
