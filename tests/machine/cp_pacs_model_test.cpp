@@ -130,7 +130,9 @@ TEST_F(CpPacsModelTest, DigitsOfThePaperAndDeviationsFromItsMeasuredClocks) {
                 0.1);
     EXPECT_NEAR(100 * (clocks.summation_s / clocks_in(cp_pacs::table_4, "summation")[k] - 1), summation[k],
                 0.1);
-    if (k > 0) EXPECT_NEAR(clocks.shuffle_s / clocks_in(cp_pacs::table_4, "shuffle")[k], 1.0, 0.04);
+    if (k > 0) {
+      EXPECT_NEAR(clocks.shuffle_s / clocks_in(cp_pacs::table_4, "shuffle")[k], 1.0, 0.04);
+    }
   }
 }
 
