@@ -5,6 +5,7 @@
 // Runs the rows of the program's table (test_rows.hpp) that are for at most N ranks, those for 1 first: the first ranks run the rows for
 // so many, the others sleep. --file, --launch and --set take some rows; CG2D_TEST_MOST_RANKS lowers N.
 
+#include <fnmatch.h>
 #include <gtest/gtest.h>
 #include <sched.h>
 
@@ -15,6 +16,7 @@
 #include <map>
 #include <set>
 #include <span>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -102,16 +104,32 @@ bool is_due(const TestRow& row, const Options& options, int world_size) {
   return options.contains("--set") || options.contains("--file") || row.set != "thorough" || is_thorough();
 }
 
-/// The user's filter, without the tests of other files.
+bool is_among(const std::string& name, const std::string& patterns) {
+  std::istringstream list(patterns);
+  for (std::string pattern; std::getline(list, pattern, ':');) {
+    if (fnmatch(pattern.c_str(), name.c_str(), 0) == 0) return true;
+  }
+  return false;
+}
+
+/// A colon-separated list of patterns; those behind the first "-" are left out.
+bool matches(const std::string& name, const std::string& patterns) {
+  const auto taken = patterns.substr(0, patterns.find('-'));
+  if (!taken.empty() && !is_among(name, taken)) return false;
+  return taken.size() == patterns.size() || !is_among(name, patterns.substr(taken.size() + 1));
+}
+
+/// The tests of the files that the user's filter takes, as a filter; empty where there are none.
 std::string filter_of(const std::set<std::string_view>& files, const std::string& users_filter) {
-  std::string filter = users_filter + (users_filter.find('-') == std::string::npos ? "-" : ":");
+  std::string filter;
   const auto& all = *testing::UnitTest::GetInstance();
   for (int i = 0; i < all.total_test_suite_count(); ++i) {
     const auto& suite = *all.GetTestSuite(i);
     for (int k = 0; k < suite.total_test_count(); ++k) {
       const auto& test = *suite.GetTestInfo(k);
-      if (!files.contains(std::filesystem::path(test.file()).stem().string()))
-        filter += std::string(suite.name()) + "." + test.name() + ":";
+      const auto name = std::string(suite.name()) + "." + test.name();
+      if (!files.contains(std::filesystem::path(test.file()).stem().string())) continue;
+      if (matches(name, users_filter)) filter += (filter.empty() ? "" : ":") + name;
     }
   }
   return filter;
@@ -123,13 +141,8 @@ bool has_core_per_rank(int rank_count) {
   return sched_getaffinity(0, sizeof cores, &cores) == 0 && rank_count <= CPU_COUNT(&cores);
 }
 
-struct Outcome {
-  int code = 0;  ///< GoogleTest's
-  int test_count = 0;
-};
-
-/// On the first `rank_count` ranks, which alone call it.
-Outcome run_on_ranks(comm::RankGroup& world, int rank_count, const std::string& filter) {
+/// On the first `rank_count` ranks, which alone call it. Returns GoogleTest's code.
+int run_on_ranks(comm::RankGroup& world, int rank_count, const std::string& filter) {
   using enum comm::WaitMode;
   auto group = world.first_ranks(rank_count, has_core_per_rank(rank_count) ? spin : yield);
   shared_group() = &group;
@@ -137,7 +150,7 @@ Outcome run_on_ranks(comm::RankGroup& world, int rank_count, const std::string& 
   GTEST_FLAG_SET(filter, filter);
   const int code = RUN_ALL_TESTS();
   shared_group() = nullptr;
-  return {.code = code, .test_count = testing::UnitTest::GetInstance()->test_to_run_count()};
+  return code;
 }
 
 int most_ranks(int world_size) {
@@ -149,24 +162,24 @@ int most_ranks(int world_size) {
 int run_rows(comm::RankGroup& world, const Options& options) {
   const std::string users_filter = GTEST_FLAG_GET(filter);
   int worst = 0;
-  int test_count = 0;
+  int run_count = 0;
   for (int rank_count = 1; rank_count <= most_ranks(world.size()); ++rank_count) {
     std::set<std::string_view> files;
     for (const auto& row : test_rows()) {
       if (row.rank_count == rank_count && is_due(row, options, world.size())) files.insert(row.file);
     }
-    if (files.empty()) continue;
-    Outcome mine;
-    if (world.rank() < rank_count) mine = run_on_ranks(world, rank_count, filter_of(files, users_filter));
-    const auto outcomes = world.gather_one(mine);
-    test_count += outcomes.front().test_count;
+    const auto filter = filter_of(files, users_filter);
+    if (filter.empty()) continue;
+    const int code = world.rank() < rank_count ? run_on_ranks(world, rank_count, filter) : 0;
+    const auto codes = world.gather_one(code);
     for (int rank = 0; rank < world.size(); ++rank) {
-      const int theirs = outcomes[static_cast<size_t>(rank)].code;
+      const int theirs = codes[static_cast<size_t>(rank)];
       if (theirs != 0 && world.rank() == 0) std::printf("[  FAILED  ] on rank %d of %d\n", rank, rank_count);
       worst = std::max(worst, theirs);
     }
+    ++run_count;
   }
-  if (test_count == 0) {
+  if (run_count == 0) {
     if (world.rank() == 0)
       std::printf("[  FAILED  ] no test for these options on at most %d ranks\n", world.size());
     return 1;
