@@ -68,7 +68,7 @@ HWY_AFTER_NAMESPACE();
 
 namespace cg2d::kernels {
 namespace {
-namespace row_sell {  // sell_matrix.cpp, too, has chunks and parts
+namespace row_sell {
 
 constexpr auto lanes = static_cast<size_t>(row_sell_lanes);
 using LaneColumns = std::array<int32_t, lanes>;

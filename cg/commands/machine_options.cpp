@@ -1,5 +1,5 @@
 // The command lines of `cg2d tune`, `check`, `pingpong` and `stencil`, which measure a machine, and of `cg2d model`, `simulate` and `explain`, which
-// think of one.
+// model one.
 
 #include "cg/base/storage/unnamed_file.hpp"
 #include "cg/commands/shared_options.hpp"

@@ -228,8 +228,7 @@ std::vector<std::string> with_switches_on(std::vector<std::string> arguments, co
   return arguments;
 }
 
-/// The files that the command line names, those that an option makes beside another one, and the user's own, which most
-/// commands read without being told to.
+/// The files that the command line names, and the user's own, which most commands read without being told to.
 std::vector<FileOption> all_files(const Subcommand& command) {
   auto files = command.named_files();
   const auto file_of = [&](std::string_view option) {

@@ -137,7 +137,7 @@ Stencil stencil_from(std::string_view text) {
   for (size_t k = 0; is_right && k < extents.size(); ++k) {
     stencil.extents[k] = number_from<int64_t>(extents[k]).value_or(0);
     is_right = stencil.extents[k] >= 1;
-    if (__builtin_mul_overflow(order, stencil.extents[k], &order))
+    if (is_right && __builtin_mul_overflow(order, stencil.extents[k], &order))
       throw InputError("{}: at most {} points, got more", text, std::numeric_limits<int64_t>::max());
   }
   if (parts.size() == 3) {

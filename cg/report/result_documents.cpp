@@ -183,7 +183,8 @@ void describe_repeats(Members& m, RunReport& report) {
   m.derived("lower_quartile_s", times.lower_quartile,
             positive("The least time that a quarter do not exceed; upper: three quarters."));
   m.derived("upper_quartile_s", times.upper_quartile, positive());
-  m.derived("spread", times.spread(), or_null(at_least(0, "(maximum - minimum) / time_s; null for one.")));
+  m.derived("spread", times.spread(),
+            or_null(at_least(0, "(maximum - minimum) / time_s; null for one time.")));
   m("times_s", times_s, {.least = 0.0, .fewest = 1});
   report.repeats.resize(times_s.size());
   for (size_t k = 0; k < times_s.size(); ++k) report.repeats[k].time_s = times_s[k];

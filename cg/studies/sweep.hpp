@@ -75,7 +75,7 @@ struct SweepOptions : StudyOptions {
 };
 
 /// Makes the runs that the file does not have yet, appends a line for each, adds rounds of what is undecided
-/// if it was asked to, then makes the runs with counters, limits and trace, and prints the tables of the file. A disturbed run is
+/// if it was asked to, then makes the runs with counters and limits, and prints the tables of the file. A disturbed run is
 /// repeated at the end of its round; every attempt is a line. Collective. As Study::execute().
 ExitCode sweep(const SweepOptions& options, comm::RankGroup& group);
 

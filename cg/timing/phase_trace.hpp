@@ -2,6 +2,8 @@
 
 // Every phase of the first CG steps, with its time: the contents of a trace file.
 
+#include <new>
+
 #include "cg/timing/cycle_counter.hpp"
 #include "cg/timing/phase.hpp"
 #include "comm/rank_group.hpp"
@@ -66,16 +68,21 @@ struct TraceEvent {
   int32_t number = 0;
 };
 
-/// Records until so many CG steps have ended. The constructor takes the memory for all events of the benchmark; steps of a solve with more
-/// phases, as a polynomial preconditioner has them, may take more memory while they run. Not thread-safe.
+/// Records until so many CG steps have ended. The constructor takes the memory of 32 events per step; what has more, such as a solve with a
+/// polynomial preconditioner, or a product in more than nine parts, takes more while it runs. Without memory the trace ends.
+/// Not thread-safe.
 class PhaseTrace final : public PhaseObserver {
  public:
   explicit PhaseTrace(int step_count);
 
   void after_phase(Phase phase, uint64_t begin_clocks, uint64_t end_clocks) override {
     if (!is_recording_) return;
-    events_.push_back(
-        {.begin = begin_clocks, .end = end_clocks, .kind = static_cast<int>(phase), .number = step_});
+    try {
+      events_.push_back(
+          {.begin = begin_clocks, .end = end_clocks, .kind = static_cast<int>(phase), .number = step_});
+    } catch (const std::bad_alloc&) {  // called by a destructor
+      close();
+    }
   }
   /// A bar of the levels above the phases: TraceEvent::cg_step or outer_iteration.
   void begin(int32_t kind);

@@ -299,16 +299,18 @@ std::vector<Work> works_of(const std::vector<MatrixCases>& matrices, size_t tran
   std::vector<Work> works;
   for (const auto& cases : matrices) {
     const auto& matrix = cases.front().source->facts();
+    const bool is_one_transport = cases.front().transport() == &comm::default_transport();
     const double nonzeros = matrix.nonzero_count / cases.front().grid().rank_count();
     for (const auto& one : cases) {
       works.push_back({.key = fmt::format("class {}, grid {}, transport {}: generating the matrix",
                                           matrix.key.name, one.grid().name(), one.configuration.transport),
                        .amount = generation_s * nonzeros});
     }
-    works.push_back({.key = fmt::format("class {}: CG steps of {}", matrix.key.name,
-                                        format_count(std::ssize(cases), "configuration")),
-                     .amount = static_cast<double>(std::ssize(cases)) *
-                               std::max(shortest_turns_s, fewest_turns * outer_step_s * nonzeros)});
+    works.push_back(
+        {.key = fmt::format("class {}: CG steps of {}", matrix.key.name,
+                            format_count(std::ssize(cases), is_one_transport ? "grid" : "transport")),
+         .amount = static_cast<double>(std::ssize(cases)) *
+                   std::max(shortest_turns_s, fewest_turns * outer_step_s * nonzeros)});
   }
   works.push_back({.key = "messages", .amount = messages_s * static_cast<double>(transport_count)});
   works.push_back({.key = "row lengths", .amount = curve_s});

@@ -3,7 +3,7 @@
 // Measurements that files keep for later runs, taken again where they were disturbed or make no sense, then refused; and trials: short
 // measurements of a few candidates in turns before a run, which choose its grid, its kernel (of a user's matrix, which may have any pattern; of
 // the benchmark's matrix a rule knows enough, built_in_kernel()) or its transport (by the tuning profile where it knows, else kept there).
-// `cg2d tune` and `cg2d model --calibrate`, whose measurements are in the end, end at a refusal; a run goes on without keeping the result.
+// `cg2d tune` and `cg2d model --calibrate`, whose measurements are at the end of this file, end at a refusal; a run goes on without keeping the result.
 
 #include <memory>
 

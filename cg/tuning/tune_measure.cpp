@@ -49,7 +49,7 @@ void race_row_lengths(comm::RankGroup& group, int thread_count, const std::vecto
 constexpr std::array critical_vector_lengths{0, 8, 16, 32, 64, never_in_vectors};
 constexpr std::array block_widths{1024, 2048, 4096, 8192};
 constexpr std::array prefetch_distances{0, 128, 256, 512, 1024, 2048};
-constexpr int64_t most_searched = 7;  // with the value to begin with
+constexpr int64_t most_searched = 7;  // with the value to begin with; counted for every kernel
 
 /// A setting of kernels, and the values that are tried beside the one to begin with.
 struct TriedSetting {

@@ -70,6 +70,12 @@ TEST(AgreementTest, OutOfMemoryBecomesItsExitCodeAndNamesTheRank) {
   EXPECT_NE(text.find("rank " + std::to_string(last)), std::string::npos) << text;
 }
 
+TEST(AgreementTest, ADefectIsNotHidden) {
+  Agreement agreement(group());
+  EXPECT_THROW(agreement.attempt([] { throw std::logic_error("a defect"); }), std::logic_error);
+  EXPECT_NO_THROW(agreement.reach());
+}
+
 TEST(RequireRoomTest, TheFilesOfAllRanksOfANodeMustFitTogether) {
   const auto folder = std::filesystem::temp_directory_path().string();
   // One of them has room there and two have not, whatever others write meanwhile.

@@ -1,6 +1,6 @@
 #pragma once
 
-// Matrices in binary form as bytes in memory: written and checked here a second time, from the description in
+// Matrices in binary form as bytes in memory: written here a second time but for the checksums, from the description in
 // cg/matrix/files/cache_file.hpp, for fuzz targets and their seeds.
 
 #include <algorithm>

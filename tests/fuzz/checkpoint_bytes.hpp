@@ -1,6 +1,6 @@
 #pragma once
 
-// Files of checkpoints as bytes in memory: written and checked here a second time, from the description in
+// Files of checkpoints as bytes in memory: written here a second time but for the checksums, from the description in
 // cg/run/checkpoint/checkpoint_folder.hpp; and what the seeds are checkpoints of.
 
 #include <cstddef>

@@ -419,6 +419,17 @@ TEST(SpmvKernelContractTest, NotANumberAndInfinityComeThroughAndStayInTheRowsTha
 
 // ---------------------------------------------------------------- single kernels
 
+TEST(SingleKernelTest, CsrShortTakesTenBytesPerNonzeroAndFourPerRowAndColumnBlock) {
+  const auto block = test::large_block();  // 70 000 columns
+  const auto csr = block.csr();
+  for (const int width : {32768, max_block_width}) {
+    const int64_t block_count = (block.column_count + width - 1) / width;
+    const auto kernel = kernel_named("csr-short").make(block.csr(), {.tuning = {.block_width = width}});
+    EXPECT_EQ(kernel->matrix_byte_count(),
+              10 * csr.nonzero_count() + 4 * csr.row_count * block_count + 8 * (block_count + 1));
+  }
+}
+
 TEST(SingleKernelTest, LoopsForTheProcessorsInstructions) {
   const auto all = of_this_processor(all_instruction_sets);
   for (const auto* name : {"csr-simd", "csr-short", "sell"})

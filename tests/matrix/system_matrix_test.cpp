@@ -216,6 +216,19 @@ TEST_F(CachedMatrixTest, DamagedFilesAreRefusedAlikeOnAllRanks) {
   }
 }
 
+TEST_F(CachedMatrixTest, DamageInAStripEndsTheStripsOnAllRanks) {
+  write_cache(*made_matrix(3000), path_, group());
+  const auto opened = open_cache({.path = path_}, "made", group());
+  const auto& cached = *opened;
+  auto bad = content();
+  bad[bad.size() / 2] = static_cast<char>(bad[bad.size() / 2] ^ 1);  // a value of some rank's rows
+  write(bad);
+  const comm::ProcessGrid grid{.columns = 1, .rows = group().size()};
+  EXPECT_THROW(cached.build_strips(comm::BlockLayout::even(cached.order(), grid), group(), 1, {.count = 5},
+                                   [](const kernels::CsrBlock&) {}),
+               RunError);
+}
+
 constexpr int64_t much_memory = int64_t{1} << 30;
 
 TEST(SourceMatrixTest, IsTheMatrixOfTheRows) {

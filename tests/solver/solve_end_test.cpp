@@ -335,6 +335,9 @@ TEST(SolveEndTest, NobodyWhoHasAPreconditionerIsToldToTakeJacobi) {
   const auto below =
       solve_system(matrix, matrix.piece_of(one_two_three(60)), {.relative = 1e-18}, jacobi.get());
   EXPECT_TRUE(contains(sentence_of(below), "for this system with this preconditioner")) << sentence_of(below);
+  EXPECT_EQ(below.end, SolveEnd::stagnated);
+  EXPECT_LE(below.residual_norm, 1e-18 * below.right_hand_side_norm) << "the recurrence parted from b - A x";
+  EXPECT_GT(below.true_residual_norm, 1e-18 * below.right_hand_side_norm);
 }
 
 }  // namespace

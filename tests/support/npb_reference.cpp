@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "support/bits.hpp"
-#include "support/npb_facts.hpp"
 
 namespace cg2d::test {
 

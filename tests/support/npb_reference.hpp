@@ -5,12 +5,10 @@
 
 #include <cstdint>
 #include <map>
-#include <string_view>
 #include <vector>
 
 #include "cg/matrix/problem.hpp"
 #include "comm/block_layout.hpp"
-#include "comm/rank_group.hpp"
 #include "kernels/csr_block.hpp"
 
 namespace cg2d::test {
@@ -49,9 +47,5 @@ Problem custom_problem(int64_t n, int nonzer, double shift = 10.0, int niter = 1
 /// Small problems where repetitions are frequent (nonzer close to n), where n is 1 or no power of two, and
 /// class S.
 std::vector<Problem> awkward_problems();
-
-/// Expects that the matrix of a class, generated on every grid, has the figures that are known of it: counts exactly, sums to
-/// relative_tolerance. The class must be in the table. Collective.
-void expect_facts_on_every_grid(std::string_view class_name, comm::RankGroup& group);
 
 }  // namespace cg2d::test

@@ -116,7 +116,7 @@ class SolveRun final : public Session, private StepObserver {
   std::unique_ptr<BlockProduct> distribute(const comm::BlockLayout& layout);
   std::unique_ptr<BlockProduct> stream(const comm::BlockLayout& layout);
 
-  // A product without a matrix: solve_matrix_free.cpp
+  // A product without a matrix: solve_matrix.cpp, too
   void choose_matrix_free();
   void make_matrix_free();
   const MatrixFreeRow& matrix_free_row() const { return matrix_free_row_of(options_.operator_text); }
@@ -154,7 +154,7 @@ class SolveRun final : public Session, private StepObserver {
   Tolerance tolerance_;
   CheckpointHeader checkpointed_;  // of the system
   SolveState restarted_;           // but for its x
-  // Of each system. They do not move as long as the solver works.
+  // Of each system, and with --monitor on rank 0 its lines. They do not move as long as the solver works.
   std::deque<StepHistory> histories_;
   std::deque<StepLines> lines_;
   Stopwatch since_begin_;  // of the iterations
