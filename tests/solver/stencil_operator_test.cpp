@@ -107,7 +107,10 @@ TEST(StencilOperatorTest, EqualsTheAssembledProductOnEveryCut) {
       const auto system = find_matrix_free(stencil.name())->make(stencil.name(), input);
       EXPECT_EQ(system->order(), stencil.order());
       for (int round = 0; round < 3; ++round) expect_product(*system, stencil, expected);
-      EXPECT_EQ(system->own_product().has_value(), input.domain_grid->parts[0] == 1);
+      const auto parts = input.domain_grid->parts[0];
+      if (stencil.extents[0] >= parts) {
+        EXPECT_EQ(system->own_product().has_value(), parts == 1);
+      }
     });
   }
 }
