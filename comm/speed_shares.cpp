@@ -109,7 +109,8 @@ class Descent {
     constexpr double smallest_piece = 1e-12;
     const auto& segments = ranks_.segments;
     Fit best;
-    for (double power = first_power; power < last_power; power *= growth) {
+    double power = first_power;
+    while (power < last_power) {
       const auto blocks = block_shares(segments, shares, ranks_.grid);
       const auto slow = slow_places(blocks, power);
       if (slow.speed > best.speed) best = {.shares = shares, .speed = slow.speed};
@@ -122,6 +123,7 @@ class Descent {
         shares[k] = std::max(shares[k], smallest_piece);
       }
       scale_to_one(shares, segments);
+      power *= growth;
     }
     return best;
   }

@@ -40,7 +40,7 @@ bool shows_supervariables(const CsrBlock& whole, const SharedIndices& shared);
 /// the rows shows none, or most of their places would have no member. They are in the order of their first members; where neighbours lie far from each
 /// other, and more than a cache apart, in that of Cuthill and McKee. Cost: one pass over the entries, and the sorting of a number for
 /// each index; 8 bytes for each index and thread. Throws std::bad_alloc.
-std::optional<Supervariables> find_supervariables(const CsrBlock& half, const SharedIndices& shared,
+std::optional<Supervariables> find_supervariables(const CsrBlock& half, const SharedIndices& indices,
                                                   int thread_count = 1);
 
 // ---------------------------------------------------------------- the format
