@@ -1,6 +1,5 @@
 #include "bench/generated_block.hpp"
 
-#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <span>

@@ -1,6 +1,7 @@
 #pragma once
 
-// Persistent messages of MPI between buffers that stay where they are.
+// Persistent messages of MPI between buffers that stay where they are. They are all that the transport "two-sided" has, whose
+// row endpoint.cpp makes.
 
 #include <deque>
 #include <memory>

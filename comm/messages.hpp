@@ -17,7 +17,7 @@ namespace cg2d::comm {
 
 // ---------------------------------------------------------------- memory
 
-/// Gives such memory back.
+/// Gives the memory of a Buffer back.
 struct GiveBack {
   static constexpr size_t alignment = 64;
 

@@ -1,5 +1,5 @@
 // The transport "native": MPI's own collectives, in their nonblocking forms, on a communicator for each
-// process column and row.
+// process column and row; and its halos, by one neighbourhood collective.
 
 #include <algorithm>
 #include <vector>

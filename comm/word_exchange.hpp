@@ -1,6 +1,6 @@
 #pragma once
 
-// Personalized exchange of 64-bit words, again and again, in memory that is kept.
+// Personalized exchange of 64-bit words, again and again, in memory that is kept; and messages that are longer than MPI counts.
 
 #include <algorithm>
 #include <cstddef>

@@ -1,7 +1,6 @@
 #include "kernels/block_csr.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstdlib>
 #include <limits>
 #include <numeric>

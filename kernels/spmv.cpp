@@ -45,9 +45,7 @@ KernelOptions checked(const KernelRow& row, KernelOptions options) {
   return options;
 }
 
-// ---------------------------------------------------------------- the choice among a kernel's loops
-
-// The sizes of the small block.
+// The sizes of the small block of fastest_loop().
 constexpr int64_t small_rows = 512;
 constexpr int64_t small_columns = 2048;
 constexpr int64_t small_row_entries = 16;

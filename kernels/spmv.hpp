@@ -1,7 +1,7 @@
 #pragma once
 
-// The product of one block of a sparse matrix with its part of a vector: the interface of all kernels, and
-// the table that lists them.
+// The product of one block of a sparse matrix with its part of a vector: the interface of all kernels, the
+// table that lists them, and the choice among a kernel's loops.
 
 #include <algorithm>
 #include <array>

@@ -402,27 +402,13 @@ class Kernel final : public FormatKernel<Parts<SetPart>> {
   /// The sums of the sets are whole after the last share, and are added to those of the remainder then.
   void multiply(const Operands& operands, const ProductMode& mode) override {
     if (rest() != nullptr) rest()->multiply(operands, mode);
-    const int count = thread_count();
-    if (count == 0) return;
+    if (thread_count() == 0) return;
     const bool is_last = mode.is_last_share();
     if (rest() == nullptr && is_last) clear_outside(operands, mode);
-#pragma omp parallel num_threads(count) if (count > 1)
-    {
-#pragma omp for schedule(static, 1)
-      for (int thread = 0; thread < count; ++thread) multiply_part(thread, operands, mode);
-      if (is_last) {
-        const bool is_added = rest() != nullptr || mode.is_continued;
-#pragma omp for schedule(static)
-        for (int64_t index = 0; index < shared_.count; ++index) {
-          double& q = operands.q_columns[static_cast<size_t>(shared_.first_column + index)];
-          double sum = is_added ? q : 0.0;
-          for (const auto& pairs : pairs_) {
-            if (!pairs.empty()) sum += pairs[static_cast<size_t>(index)].q;
-          }
-          q = sum;
-        }
-      }
-    }
+    make_sums(
+        thread_count(), is_last ? shared_.count : 0,
+        [&](int thread) { multiply_part(thread, operands, mode); },
+        [&](const RowRange& indices) { add_up(indices, operands, mode); });
   }
 
  private:
@@ -435,6 +421,18 @@ class Kernel final : public FormatKernel<Parts<SetPart>> {
     }
     multiply_share(format()[thread], mode, prefetch_distance_,
                    [&](size_t size, const SetRange& range) { loops_[size](range, &pairs.data()->p); });
+  }
+  /// The sums of some shared indices, in the order of the threads.
+  void add_up(const RowRange& indices, const Operands& operands, const ProductMode& mode) const {
+    const bool is_added = rest() != nullptr || mode.is_continued;
+    for (auto index = indices.begin; index < indices.end; ++index) {
+      double& q = operands.q_columns[static_cast<size_t>(shared_.first_column + index)];
+      double sum = is_added ? q : 0.0;
+      for (const auto& pairs : pairs_) {
+        if (!pairs.empty()) sum += pairs[static_cast<size_t>(index)].q;
+      }
+      q = sum;
+    }
   }
   /// Without a remainder: sums that no set has.
   void clear_outside(const Operands& operands, const ProductMode& mode) const {

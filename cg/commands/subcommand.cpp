@@ -17,7 +17,6 @@
 #include "cg/machine/provenance.hpp"
 #include "cg/run/watch/exit_watch.hpp"
 #include "cg/solver/configuration.hpp"
-#include "cg/studies/sweep.hpp"
 
 namespace cg2d {
 namespace {
@@ -234,10 +233,12 @@ std::vector<FileOption> all_files(const Subcommand& command) {
   const auto file_of = [&](std::string_view option) {
     return std::ranges::find(files, option, &FileOption::option);
   };
-  if (const auto output = file_of("--output"); command.has("--show") && command.has("--output")) {
-    output->use = FileUse::writes;  // of tables: nothing is measured and added to a file
-  } else if (command.has("--show")) {
-    files.erase(output);
+  if (command.has("--show")) {
+    const auto output = file_of("--output");
+    if (command.has("--output"))
+      output->use = FileUse::writes;  // of tables: nothing is measured and added to a file
+    else
+      files.erase(output);
   }
   const auto add_own = [&](std::string_view option, const std::string& name,
                            const std::optional<std::string>& path) {

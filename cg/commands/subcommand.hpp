@@ -25,6 +25,11 @@
 #include "cg/commands/help/help_texts.hpp"
 #include "comm/rank_group.hpp"
 
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
+
 namespace cg2d {
 
 /// The work that a command line asks for: collective, the same exit code on every rank. Throws RunError

@@ -1,7 +1,5 @@
 #include "cg/explain/explanation.hpp"
 
-#include <numeric>
-
 #include "cg/base/describe.hpp"
 #include "cg/base/output_file.hpp"
 #include "cg/library/built_in_choice.hpp"
@@ -199,8 +197,7 @@ void multiply(const BlockLayout& layout, ExplainedStep& step) {
 
 std::vector<ExplainedStep> steps_on(const BlockLayout& layout, SumForm form, bool is_mirrored,
                                     std::string_view wanted) {
-  std::vector<int> all_ranks(index_of(layout.grid().rank_count()));
-  std::iota(all_ranks.begin(), all_ranks.end(), 0);
+  const auto all_ranks = layout.grid().ranks_by_place();
   const AllPieces nothing(all_ranks.size());
   std::vector<ExplainedStep> steps;
   for (const auto& part : step_parts) {

@@ -13,7 +13,7 @@ namespace cg2d {
 
 // ---------------------------------------------------------------- the rounds of one operation
 
-/// The place of a rank, a member or a piece in a vector.
+/// The place of a rank or a piece in a vector.
 inline size_t index_of(int number) { return static_cast<size_t>(number); }
 
 /// A piece of a vector on one rank. Empty pieces are held nowhere.
@@ -103,8 +103,8 @@ struct Explanation {
 /// The largest number of ranks that is explained: pictures of more say nothing.
 inline constexpr int most_explained_ranks = 256;
 
-/// step: the name of a part of a CG step (step_parts), or "all". Throws InputError for a step that this kernel does not have. Cost: that of replay(),
-/// for every grid of the ranks.
+/// step: the name of a part of a CG step (step_parts), or "all". Throws InputError for a step that this kernel does not have.
+/// Cost: ranks * pieces of a group * rounds, for every grid of the ranks.
 Explanation explain_step(const Problem& problem, const Configuration& configuration, std::string_view step);
 
 /// Two lines that say which grid, and which vectors in which form.

@@ -7,6 +7,8 @@
 namespace cg2d {
 namespace {
 
+constexpr std::string_view legend = "pK, qK: piece K of p and q; (1 of 2): a partial sum, over 1 of 2 ranks";
+
 /// The blocks and pieces of the first ranks.
 std::string block_table(const comm::BlockLayout& layout, int rank_count) {
   const auto text_of = [](const comm::IndexRange& range) {
@@ -181,8 +183,7 @@ std::string explanation_text(const Explanation& explained) {
   const bool has_all_steps = !explained.grids.empty();
   const bool is_summary = has_all_steps && layout.grid().rank_count() > most_drawn_ranks;
   std::string text = fmt::format(" {}\n {}\n", title_of(explained), subtitle_of(explained));
-  text += " pK, qK: piece K of p and q; (1 of 2): a partial sum, over 1 of 2 ranks\n\n" +
-          block_table(layout, is_summary ? 1 : layout.grid().rank_count());
+  text += fmt::format(" {}\n\n", legend) + block_table(layout, is_summary ? 1 : layout.grid().rank_count());
   int number = 0;
   for (const auto& step : explained.steps) {
     text += fmt::format("\n {}\n    {}\n", heading_of(step, ++number), step.purpose);
@@ -197,9 +198,7 @@ std::string explanation_svg(const Explanation& explained) {
   Drawing drawing;
   drawing.line(10, "title", title_of(explained));
   drawing.line(22, "soft", subtitle_of(explained));
-  drawing.line(
-      20, "soft",
-      "pK, qK: piece K of p and q; (1 of 2): a partial sum, over 1 of 2 ranks; a message with + is added.");
+  drawing.line(20, "soft", fmt::format("{}; a message with + is added.", legend));
   int number = 0;
   for (const auto& step : explained.steps) draw_step(drawing, step, ++number);
   return fmt::format(

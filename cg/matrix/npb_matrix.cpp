@@ -187,6 +187,11 @@ std::vector<double> vector_weights(const Problem& problem, int64_t first, int64_
   return weights;
 }
 
+// ---------------------------------------------------------------- in parallel
+
+namespace {
+
+/// The number of the pair (among all pairs) before which, from `first_pair` on, `count` pairs are in range. Cost: one step per pair.
 int64_t pair_of_number(const Problem& problem, int64_t first_pair, int64_t count) {
   auto stream = stream_at_pair(first_pair);
   const int bits = position_bits(problem);
@@ -197,10 +202,6 @@ int64_t pair_of_number(const Problem& problem, int64_t first_pair, int64_t count
     if (is_in_range && count-- == 0) return pair;
   }
 }
-
-// ---------------------------------------------------------------- in parallel
-
-namespace {
 
 /// The vectors that begin in this rank's share of the stream.
 class DrawnVectors {

@@ -126,9 +126,6 @@ SparseVectors build_vectors(const Problem& problem, const StreamShare& share, in
 /// multiplication for each vector up to the last.
 std::vector<double> vector_weights(const Problem& problem, int64_t first, int64_t count);
 
-/// The number of the pair (among all pairs) before which, from `first_pair` on, `count` pairs are in range. Cost: one step per pair.
-int64_t pair_of_number(const Problem& problem, int64_t first_pair, int64_t count);
-
 // ---------------------------------------------------------------- blocks
 
 /// A record inside a buffer of words: weight, the two counts, row values, column values, then row and column

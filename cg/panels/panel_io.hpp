@@ -15,6 +15,9 @@
 
 namespace cg2d {
 
+/// Panels, planes and their buffers begin at multiples of it, as reading past the system's cache (O_DIRECT) asks for.
+inline constexpr int64_t panel_alignment = 4096;
+
 /// Whether a request fills memory from the file, or the file from memory.
 enum class PanelDirection { read, write };
 

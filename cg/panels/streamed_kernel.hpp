@@ -15,9 +15,6 @@
 
 namespace cg2d {
 
-/// Panels and buffers begin at multiples of it, as reading past the system's cache (O_DIRECT) asks for.
-inline constexpr int64_t panel_alignment = 4096;
-
 /// The properties that a file must have to serve a run.
 struct PanelFileKey {
   uint64_t matrix_hash = 0;       ///< hash of all that the values depend on

@@ -53,8 +53,8 @@ std::string phase_table_text(const PhaseFigures& figures) {
   // Whether communication is under way during other phases.
   const bool hides = figures.report.configuration.overlaps ||
                      std::ranges::find(figures.phases, Phase::halo) != figures.phases.end();
-  const auto shares = phase_shares(figures);
   const auto roofline = roofline_of(figures);
+  const auto shares = roofline ? roofline->shares : phase_shares(figures);
   double region_s = 0.0;
   for (const auto& rank : ranks) region_s += rank.region_s / rank_count;
 

@@ -1,6 +1,7 @@
 #pragma once
 
-// The phases of a run or of a solve in the reports: time and messages per CG step, counted events, and the limits of the machine.
+// The phases of a run or of a solve in the reports: time and messages per CG step, counted events, and the limits of the machine; as figures,
+// as text, and in a document.
 
 #include <algorithm>
 

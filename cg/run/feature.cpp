@@ -1,7 +1,5 @@
 #include "cg/run/feature.hpp"
 
-#include "cg/run/session_options.hpp"
-
 namespace cg2d {
 
 void require_classic_form(const AskedWork& asked, std::string_view option) {

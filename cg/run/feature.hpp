@@ -1,8 +1,8 @@
 #pragma once
 
-// Features of a measurement: what can be asked for around the work that is measured, whatever this is. A new one is one file with its parts
-// of the functions below, its members of FeatureSettings and FeatureResults, its calls in the course of the work (Session, BenchmarkRun,
-// SolveRun), and its options in cg/commands.
+// Features of a measurement: what can be asked for around the work that is measured, whatever this is; among them the product of a matrix on
+// local storage, in the place of one in memory. A new one is one file with its parts of the functions below, its members of FeatureSettings and
+// FeatureResults, its calls in the course of the work (Session, BenchmarkRun, SolveRun), and its options in cg/commands.
 
 #include <fmt/format.h>
 

@@ -1,11 +1,7 @@
 #include "cg/run/run_report.hpp"
 
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <cmath>
 #include <tuple>
-#include <utility>
 
 #include "cg/base/describe.hpp"
 
@@ -106,7 +102,7 @@ double shortest_time_s(Phase phase, const PhaseWork& work, const MachineLimits& 
   return std::max({work.byte_count / bandwidth, work.flop_count / limits.flops_per_s, storage_s});
 }
 
-// ---------------------------------------------------------------- of the benchmark
+// ---------------------------------------------------------------- a run of the benchmark
 
 namespace {
 
@@ -200,7 +196,7 @@ RowLengths all_row_lengths(const RunReport& report) {
   return all;
 }
 
-// ---------------------------------------------------------------- of a solve
+// ---------------------------------------------------------------- a solve
 
 void describe(Members& m, SolveRestart& restart) {
   auto& cg = restart.state;

@@ -203,7 +203,7 @@ std::array<PhaseWork, phase_count> work_of(const RankResult& rank, const RankTim
 /// A lower bound for the seconds of a phase: the longest of reading from storage, moving and computing.
 double shortest_time_s(Phase phase, const PhaseWork& work, const MachineLimits& limits);
 
-// ---------------------------------------------------------------- of a run of the benchmark
+// ---------------------------------------------------------------- a run of the benchmark
 
 /// The state that a run is saved as, and that a restarted one begins with, besides x. Alike on every rank.
 struct RestartFacts {
@@ -264,7 +264,7 @@ const OuterStep& final_step(const RunReport& report);
 /// The row lengths of all ranks' blocks.
 RowLengths all_row_lengths(const RunReport& report);
 
-// ---------------------------------------------------------------- of a solve
+// ---------------------------------------------------------------- a solve
 
 /// The state that a solve goes on from, besides its vectors. Alike on every rank.
 struct SolveRestart {

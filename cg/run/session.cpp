@@ -12,7 +12,6 @@
 #include "cg/base/process_memory.hpp"
 #include "cg/matrix/matrix_facts.hpp"
 #include "cg/run/check/check.hpp"
-#include "cg/run/watch/exit_watch.hpp"
 #include "cg/solver/communicator_setup.hpp"
 #include "cg/solver/matrix_cut.hpp"
 #include "cg/solver/operators/matrix_free.hpp"

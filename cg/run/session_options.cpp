@@ -5,7 +5,6 @@
 #include <bit>
 
 #include "cg/base/errors.hpp"
-#include "cg/base/values.hpp"
 #include "cg/library/built_in_choice.hpp"
 #include "cg/solver/matrix_cut.hpp"
 

@@ -99,7 +99,7 @@ std::optional<comm::ProcessGrid> named_grid(const SessionOptions& options, int r
 comm::ProcessGrid resolve_grid(const SessionOptions& options, const MatrixFacts& matrix,
                                const Configuration& configuration, int rank_count);
 
-// ---------------------------------------------------------------- of a solve
+// ---------------------------------------------------------------- a solve
 
 /// A vector that is read or made.
 struct VectorOption {

@@ -56,7 +56,7 @@ std::vector<int> in_file(const std::string& path, int rank_count) {
 /// Bytes per second of messages that take no time by their bytes: the simulator knows no infinity.
 constexpr double unlimited = 1e18;
 
-/// What a rank does in one step of a schedule. Messages within a node take their time before they leave, since no link is described there.
+/// The operation of a rank in one step of a schedule. Messages within a node take their time before they leave, since no link is described there.
 RankOperation operation_in(const PlacedRun& run, int rank, const StepPart& part, const StepMessages& step) {
   const auto network_to = [&](int partner) -> const NetworkCost& {
     return run.machine.network_between(run.place_of(rank), run.place_of(partner));

@@ -1,6 +1,6 @@
 #pragma once
 
-// What conjugate gradients work with: the interface of q = A p, whatever A is made of; vector operations on several ranks, local ones and sums over
+// Conjugate gradients work with these: the interface of q = A p, whatever A is made of; vector operations on several ranks, local ones and sums over
 // all ranks, each in its phase; and preconditioners, operators M that are easy to invert and near A.
 
 #include <algorithm>

@@ -11,9 +11,6 @@
 
 namespace cg2d {
 
-/// Planes and files are aligned to this, which O_DIRECT asks of positions, addresses and sizes.
-inline constexpr int64_t plane_alignment = 4096;
-
 /// One plane (x, y) of the domain: lines of points along x, with at least one zero before and after each line, which is the boundary.
 /// Lines begin on cache lines.
 struct PlaneLayout {
@@ -26,7 +23,7 @@ struct PlaneLayout {
   int64_t stride() const { return rounded(line_length + 1, doubles_per_cache_line); }
   /// The first point of a line, doubles from the begin of the plane. Line `line_count` is the end of the last line.
   int64_t line(int64_t y) const { return doubles_per_cache_line + y * stride(); }
-  int64_t size() const { return rounded(line(line_count), plane_alignment / int64_t{sizeof(double)}); }
+  int64_t size() const { return rounded(line(line_count), panel_alignment / int64_t{sizeof(double)}); }
   int64_t byte_count() const { return size() * int64_t{sizeof(double)}; }
 
  private:

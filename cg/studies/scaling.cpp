@@ -220,9 +220,9 @@ std::string scaling_text(const ScalingStudy& study) {
 /// Empty where it can, or where there is nothing to serve. Collective over the case's ranks.
 std::string why_transport_cannot_serve(const ConfiguredProblem& one, comm::RankGroup& ranks) {
   const auto* const transport = comm::find_transport(one.configuration.transport);
-  const auto reason =
-      transport == nullptr || ranks.size() == 1 ? std::string() : transport->why_unavailable(ranks);
-  if (reason.empty()) return reason;
+  if (transport == nullptr || ranks.size() == 1) return {};
+  const auto reason = transport->why_unavailable(ranks);
+  if (reason.empty()) return {};
   return fmt::format("transport {} cannot serve {}: {}", transport->name, format_count(ranks.size(), "rank"),
                      reason);
 }

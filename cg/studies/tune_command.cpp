@@ -6,6 +6,7 @@
 #include "cg/base/table.hpp"
 #include "cg/matrix/matrix_source.hpp"
 #include "cg/solver/communicator_setup.hpp"
+#include "cg/solver/operators/matrix_free.hpp"
 #include "cg/studies/model_command.hpp"
 #include "cg/tuning/trial.hpp"
 
@@ -97,9 +98,7 @@ ExitCode measure_profile(TuneOptions options, comm::RankGroup& group) {
   const auto environment =
       inspect_environment(group, options.configuration.thread_count, options.memory_limit_bytes, &progress);
   group.waiter().set_mode(environment.wait_mode());
-  const auto& transport = *comm::find_transport(options.configuration.transport);
-  if (const auto reason = transport.why_unavailable(group); !reason.empty())
-    throw RunError(ExitCode::unavailable, "--transport {}: {}", transport.name, reason);
+  static_cast<void>(transport_of(options.configuration, group));  // refuses one that cannot serve here
   agree_on(group, [&] {
     check_memory(environment, [&](int rank) {
       auto most = row_length_bytes();

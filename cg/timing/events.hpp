@@ -1,7 +1,7 @@
 #pragma once
 
-// Events: their names, kinds and groups, and the counters of all of a run in one list. A group is a purpose: roles, and for each role the events
-// that can play it, best first. Software events come from the system's account, all others from PAPI.
+// Events: their names, kinds and groups, the counters of all of a run in one list, the events that all ranks can count, and the share of each
+// phase in them. A group is a purpose: roles, and for each role the events that can play it, best first. Software events come from the system's account, all others from PAPI.
 // Where cg2d is built without PAPI there are no counters: without_papi.cpp says so in the place of event_counters.cpp.
 
 #include <array>

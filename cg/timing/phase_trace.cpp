@@ -68,10 +68,10 @@ void PhaseTrace::end(int32_t kind) {
   if (!is_recording_) return;
   const auto now = read_cycle_counter();
   if (kind == TraceEvent::outer_iteration) {
-    events_.push_back({.begin = outer_begin_, .end = now, .kind = kind, .number = outer_++});
+    add({.begin = outer_begin_, .end = now, .kind = kind, .number = outer_++});
     return;
   }
-  events_.push_back({.begin = step_begin_, .end = now, .kind = kind, .number = step_++});
+  add({.begin = step_begin_, .end = now, .kind = kind, .number = step_++});
   if (step_ < step_count_) return;
   // The outer iteration goes on; its bar ends after all that it contains. Not at the same time: readers add
   // begin and length as floating-point numbers, and the order of equal ends would be left to the rounding.

@@ -76,13 +76,8 @@ class PhaseTrace final : public PhaseObserver {
   explicit PhaseTrace(int step_count);
 
   void after_phase(Phase phase, uint64_t begin_clocks, uint64_t end_clocks) override {
-    if (!is_recording_) return;
-    try {
-      events_.push_back(
-          {.begin = begin_clocks, .end = end_clocks, .kind = static_cast<int>(phase), .number = step_});
-    } catch (const std::bad_alloc&) {  // called by a destructor
-      close();
-    }
+    if (is_recording_)
+      add({.begin = begin_clocks, .end = end_clocks, .kind = static_cast<int>(phase), .number = step_});
   }
   /// A bar of the levels above the phases: TraceEvent::cg_step or outer_iteration.
   void begin(int32_t kind);
@@ -93,6 +88,15 @@ class PhaseTrace final : public PhaseObserver {
   std::span<const TraceEvent> events() const { return events_; }
 
  private:
+  /// Without memory the trace ends. The destructor of PhaseTimer::Scope calls it, too.
+  void add(const TraceEvent& event) noexcept {
+    try {
+      events_.push_back(event);
+    } catch (const std::bad_alloc&) {
+      close();
+    }
+  }
+
   int step_count_;
   std::vector<TraceEvent> events_;
   bool is_recording_ = true;

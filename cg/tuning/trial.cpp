@@ -44,7 +44,7 @@ KeptResult known_result(const LoadedProfile& profile, const MeasurementRecord& m
   return {.from_profile = true, .measured = measured, .kept_in = profile.path};
 }
 
-// ---------------------------------------------------------------- --cut speed
+// ---------------------------------------------------------------- --cut speed: its samples, and what the profile knows
 
 constexpr int most_speed_rounds = 3;
 constexpr double least_gain = 1.02;

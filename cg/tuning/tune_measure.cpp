@@ -49,7 +49,9 @@ void race_row_lengths(comm::RankGroup& group, int thread_count, const std::vecto
 constexpr std::array critical_vector_lengths{0, 8, 16, 32, 64, never_in_vectors};
 constexpr std::array block_widths{1024, 2048, 4096, 8192};
 constexpr std::array prefetch_distances{0, 128, 256, 512, 1024, 2048};
-constexpr int64_t most_searched = 7;  // with the value to begin with; counted for every kernel
+/// With the value to begin with; counted for every kernel.
+constexpr auto most_searched = static_cast<int64_t>(
+    1 + std::max({critical_vector_lengths.size(), block_widths.size(), prefetch_distances.size()}));
 
 /// A setting of kernels, and the values that are tried beside the one to begin with.
 struct TriedSetting {

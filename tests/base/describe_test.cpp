@@ -1,4 +1,4 @@
-// One description of a struct: its JSON, what is read of it, its schema.
+// One description of a struct: its JSON, what is read of it, its schema; JSON from files that may hold anything.
 
 #include "cg/base/describe_json.hpp"
 

@@ -405,8 +405,11 @@ TEST(CommunicatorContractTest, CountsTheMessagesOrTheCallsOfCollectivesThatItMak
       expect_scalar_sum(current, *communicator, 3, round);
     }
     auto expected = traffic_of_a_product(current);
-    expected[0] = times(expected[0], 2);  // collections; the mirrored one begins with a shuffle
-    expected[2] = expected[2] + mirrored_shuffle_traffic(current.layout(), group().rank());
+    auto& collected = expected[static_cast<size_t>(Operation::collect)];
+    auto& shuffled = expected[static_cast<size_t>(Operation::shuffle)];
+    collected = times(collected, 2);
+    shuffled +=
+        mirrored_shuffle_traffic(current.layout(), group().rank());  // a mirrored collection begins with one
     for (size_t k = 0; k < expected.size(); ++k)
       EXPECT_EQ(communicator->sent(static_cast<Operation>(k)), times(expected[k], repeats))
           << "operation " << k;

@@ -255,7 +255,8 @@ TEST(SpeedSharesTest, AreNearTheBestOfEveryGrid) {
         const auto shares = shares_on_grid(speeds, grid);
         expect_cut(shares, speeds);
         // Ranks stay where they stand unless other places reach 2 % more.
-        ASSERT_GT(1.02 * shares.reachable, (rank_count <= 8 ? 0.98 : 0.97) * best(Places::free));
+        const double worthwhile = is_line || shares.grid.order != nullptr ? 1.0 : 1.02;
+        ASSERT_GT(worthwhile * shares.reachable, (rank_count <= 8 ? 0.98 : 0.97) * best(Places::free));
         const auto in_place = speed_of_shares(shares_in_place(speeds, grid), speeds, grid);
         ASSERT_GT(in_place, 0.97 * best(Places::fixed));
       }

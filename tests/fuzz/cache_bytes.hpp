@@ -49,8 +49,7 @@ inline void put_checksums(std::string& bytes) {
         crc32c(std::as_bytes(std::span(bytes)).subspan(begin, std::min(chunk_bytes, data_end - begin))));
   detail::append(bytes, sums);
   header.checksum_of_checksums = crc32c(std::as_bytes(std::span(sums)));
-  header.checksum = crc32c(std::as_bytes(std::span(&header, 1)).first(offsetof(CacheHeader, checksum)));
-  std::memcpy(bytes.data(), &header, sizeof(header));
+  std::memcpy(bytes.data(), sealed(header).data(), sizeof(header));
 }
 
 /// The whole file.

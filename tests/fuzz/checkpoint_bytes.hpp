@@ -35,9 +35,8 @@ inline std::string checkpoint_bytes(CheckpointHeader header, const std::string& 
   for (const auto& vector : vectors)
     data.append(reinterpret_cast<const char*>(vector.data()), vector.size() * sizeof(double));
   header.data_checksum = crc32c(std::as_bytes(std::span(data)));
-  header.checksum = crc32c(std::as_bytes(std::span(&header, 1)).first(offsetof(CheckpointHeader, checksum)));
   std::string bytes(sizeof(header), '\0');
-  std::memcpy(bytes.data(), &header, sizeof(header));
+  std::memcpy(bytes.data(), sealed(header).data(), sizeof(header));
   return bytes + data;
 }
 

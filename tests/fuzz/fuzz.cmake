@@ -165,7 +165,9 @@ set(command_parsers
     cg/matrix/stencil.cpp
     cg/solver/operators/matrix_free.cpp
     cg/solver/operators/stencil_operator.cpp
+    cg/report/event_list.cpp
     cg/report/report.cpp
+    cg/report/report_plan.cpp
     cg/base/storage/unnamed_file.cpp
     cg/stencil/stencil_report.cpp
     cg/studies/pingpong.cpp

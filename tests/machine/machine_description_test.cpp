@@ -1,4 +1,4 @@
-// Machine descriptions: reading them, and the messages for files that are invalid.
+// Machine descriptions: reading them, and the messages for files that are invalid; remarks on old and poor measurements.
 
 #include <gtest/gtest.h>
 

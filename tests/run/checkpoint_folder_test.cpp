@@ -15,7 +15,6 @@
 #include <vector>
 
 #include "cg/run/benchmark_run.hpp"
-#include "support/bits.hpp"
 #include "support/common_folder.hpp"
 #include "support/error_of.hpp"
 #include "support/mpi_test.hpp"
@@ -261,7 +260,7 @@ TEST(Checkpoints, LeavesEarlierGenerationsWhereOneRankCannotWrite) {
   EXPECT_EQ(std::ssize(folder.names()), 2 * group().size());
 }
 
-/// Or where some rank asked to stop. The last good state is what a run that became NaN goes on from. (Whole runs: checkpoint_test.py.)
+/// They are also written where some rank asked to stop. A run that became NaN goes on from the last good state. (Whole runs: checkpoint_test.py.)
 TEST(RunCheckpoints, AreWrittenWhenTheIntervalIsOverAndAllIsFinite) {
   const auto& problem = *find_class("S");
   const auto layout = comm::BlockLayout::even(problem.n, {1, group().size()});

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <limits>
 #include <string>
-#include <vector>
 
 #include "cg/solver/npb_iteration.hpp"
 #include "cg/solver/operators/matrix_free.hpp"

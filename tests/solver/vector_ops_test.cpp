@@ -135,7 +135,7 @@ TEST_P(VectorOpsTest, UpdatesOfIntegersAreExactAndCountEachVectorThatTheyReadOrW
   }
 }
 
-/// Of a step and of its next direction.
+/// The numbers of a step and of its next direction.
 constexpr std::array length{0.3};
 constexpr std::array factor{-0.7};
 

@@ -2,7 +2,6 @@
 
 // A whole domain in memory, stepped plainly: what passes over slabs are held against.
 
-#include <algorithm>
 #include <cstdint>
 #include <vector>
 

@@ -13,13 +13,6 @@
 
 namespace cg2d::test {
 
-/// The generator of the NAS benchmarks as their definition writes it (RNR-94-007, section 2.3): doubles,
-/// split into halves of 23 bits. Every operation is exact. Advances x and returns x * 2^-46.
-double randlc(double& x, double a);
-
-inline constexpr double randlc_seed = 314'159'265.0;
-inline constexpr double randlc_multiplier = 1'220'703'125.0;
-
 /// v_1 ... v_n with v_i(i) = 0.5 set; positions rising.
 struct ReferenceVectors {
   std::vector<std::map<int32_t, double>> vectors;

@@ -6,7 +6,6 @@
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "cg/base/describe_json.hpp"
 #include "cg/report/report.hpp"

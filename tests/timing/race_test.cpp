@@ -14,7 +14,7 @@
 #include "cg/solver/configuration.hpp"
 #include "cg/tuning/run_plan.hpp"
 #include "cg/tuning/trial.hpp"
-#include "tests/support/mpi_test.hpp"
+#include "support/mpi_test.hpp"
 
 namespace cg2d::race_test {
 namespace {

@@ -53,6 +53,12 @@ std::string folder_of(const std::string& path) {
   return folder.empty() ? "." : folder;
 }
 
+/// Throws RunError (cannot_create) with the folder and errno.
+[[noreturn]] void cannot_create_in(const std::string& folder) {
+  throw RunError(ExitCode::cannot_create, "cannot create a file in the folder {}: {}", folder,
+                 std::strerror(errno));
+}
+
 bool leads_to(const std::string& path, int descriptor) {
   struct stat named {};
   struct stat opened {};
@@ -240,11 +246,6 @@ std::vector<std::string> folders_from(std::string_view option, const std::string
   if (std::ranges::count(folders, "") > 0)
     throw InputError("{} {}: must be folders on local storage, such as /scratch1,/scratch2", option, text);
   return folders;
-}
-
-void cannot_create_in(const std::string& folder) {
-  throw RunError(ExitCode::cannot_create, "cannot create a file in the folder {}: {}", folder,
-                 std::strerror(errno));
 }
 
 FolderRoom folder_room(const std::string& folder) {

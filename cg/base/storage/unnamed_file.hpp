@@ -163,9 +163,6 @@ inline const std::string& folder_of_rank(const std::vector<std::string>& folders
   return folders[static_cast<size_t>(rank) % folders.size()];
 }
 
-/// Throws RunError (cannot_create) with the folder and errno.
-[[noreturn]] void cannot_create_in(const std::string& folder);
-
 /// The device of a folder.
 struct FolderRoom {
   uint64_t device = 0;          ///< one number for all folders on it

@@ -7,6 +7,8 @@
 
 namespace cg2d {
 
+class TextFault;
+
 /// Writes a matrix in binary form; it has no permutation, and must have passed its checks: every rank writes its own rows. The
 /// file gets its name when it is complete; a kill before leaves a temporary file beside it. Collective. Throws
 /// RunError (cannot_create, cannot_write) on every rank alike.
@@ -64,5 +66,12 @@ std::unique_ptr<SystemMatrix> open_source(const MatrixFileOptions& options,
 /// std::bad_alloc.
 std::unique_ptr<SystemMatrix> in_asked_order(std::unique_ptr<SystemMatrix> matrix,
                                              const MatrixFileOptions& options, comm::RankGroup& group);
+
+/// The fault with the least offset on any rank. Collective.
+std::optional<TextFault> first_fault(const std::optional<TextFault>& own, comm::RankGroup& group);
+
+/// Throws FileError on every rank where the ranks find different files under this name, as on nodes with folders of
+/// their own: by the sizes and the first MiB. Collective.
+void require_same_file(const std::string& path, comm::RankGroup& group);
 
 }  // namespace cg2d

@@ -7,9 +7,7 @@
 #include <numeric>
 #include <tuple>
 
-#include "cg/base/storage/open_file.hpp"
 #include "cg/base/values.hpp"
-#include "cg/matrix/files/market_file.hpp"
 #include "comm/node_map.hpp"
 
 namespace cg2d {
@@ -189,33 +187,6 @@ std::vector<int64_t> SystemMatrix::balanced_piece_starts(std::span<const double>
 
 uint64_t sum_of_words(comm::RankGroup& group, uint64_t word) {
   return static_cast<uint64_t>(group.sum(static_cast<int64_t>(word)));
-}
-
-std::optional<TextFault> first_fault(const std::optional<TextFault>& own, comm::RankGroup& group) {
-  constexpr int64_t nowhere = std::numeric_limits<int64_t>::max();
-  const auto own_offset = own ? own->offset() : nowhere;
-  const auto offset = group.minimum(own_offset);
-  if (offset == nowhere) return std::nullopt;
-  const auto messages = group.gather_all(own_offset == offset ? own->what() : std::string());
-  return TextFault(offset, *std::ranges::max_element(messages));
-}
-
-void require_same_file(const std::string& path, comm::RankGroup& group) {
-  constexpr size_t compared_bytes = size_t{1} << 20;
-  std::array<int64_t, 2> own{};  // size and checksum
-  agree_on(group, [&] {
-    const OpenFile file(path);
-    std::vector<std::byte> first(compared_bytes);
-    const auto count = file.read_at(0, first);
-    own = {file.size(), crc32c(std::span(first).first(count))};
-  });
-  const auto all = group.gather_one(own);
-  const auto other = std::ranges::find_if(all, [&](const auto& theirs) { return theirs != all.front(); });
-  if (other == all.end()) return;
-  throw FileError(path,
-                  "found another content on rank {} than on rank 0, expected the same file on "
-                  "every node",
-                  other - all.begin());
 }
 
 // ---------------------------------------------------------------- collection

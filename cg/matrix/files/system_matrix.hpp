@@ -10,8 +10,6 @@
 
 namespace cg2d {
 
-class TextFault;
-
 /// The distance between the triangles of a matrix before each pair of mirrored entries became their mean.
 struct Symmetrization {
   double tolerance = 0.0;
@@ -90,13 +88,6 @@ class SystemMatrix : public MatrixSource {
 
 /// The sum of a number of 64 bits over all ranks, modulo 2^64. Collective.
 uint64_t sum_of_words(comm::RankGroup& group, uint64_t word);
-
-/// The fault with the least offset on any rank. Collective.
-std::optional<TextFault> first_fault(const std::optional<TextFault>& own, comm::RankGroup& group);
-
-/// Throws FileError on every rank where the ranks find different files under this name, as on nodes with folders of
-/// their own: by the sizes and the first MiB. Collective.
-void require_same_file(const std::string& path, comm::RankGroup& group);
 
 // ---------------------------------------------------------------- stored rows
 

@@ -5,7 +5,7 @@
 #include "cg/base/agreement.hpp"
 #include "cg/base/output_file.hpp"
 #include "cg/matrix/files/market_file.hpp"
-#include "cg/matrix/files/system_matrix.hpp"
+#include "cg/matrix/files/matrix_file.hpp"
 #include "cg/matrix/files/word_rounds.hpp"
 
 namespace cg2d {

@@ -14,7 +14,6 @@
 
 #include "cg/base/agreement.hpp"
 #include "cg/base/storage/crc32c.hpp"
-#include "cg/base/storage/unnamed_file.hpp"
 #include "cg/base/values.hpp"
 
 namespace cg2d {

@@ -9,6 +9,15 @@
 #include "cg/base/sample.hpp"
 
 namespace cg2d {
+namespace {
+
+/// The square of the norm of v, or of W^1/2 v with the weights of a diagonal W.
+double square_of(std::span<const double> v, std::span<const double> weights) {
+  if (weights.empty()) return blocked_sum(v.size(), [&](size_t k) { return v[k] * v[k]; });
+  return blocked_sum(v.size(), [&](size_t k) { return v[k] * v[k] * weights[k]; });
+}
+
+}  // namespace
 
 void Guard::begin_timed() {
   if (timed_depth_++ == 0) timed_since_ = {};

@@ -65,11 +65,6 @@ template <typename Value>
 double blocked_sum(size_t size, const Value& value) {
   return blocked_sums(size, [&](size_t k, double& sum, double& /*unused*/) { sum += value(k); }).first;
 }
-/// The square of the norm of v, or of W^1/2 v with the weights of a diagonal W.
-inline double square_of(std::span<const double> v, std::span<const double> weights) {
-  if (weights.empty()) return blocked_sum(v.size(), [&](size_t k) { return v[k] * v[k]; });
-  return blocked_sum(v.size(), [&](size_t k) { return v[k] * v[k] * weights[k]; });
-}
 
 /// A quantity that is zero but for rounding, and the most that rounding explains.
 struct CheckedError {

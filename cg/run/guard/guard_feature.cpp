@@ -1,5 +1,5 @@
-// --guard and --inject: soft errors are found, and what they have spoiled is made again. What they do not go with, the sections of a result,
-// and its lines; and the faults that are made on purpose.
+// --guard and --inject: soft errors are found, and what they have spoiled is made again. The options that they do not go with, the sections of
+// a result, and its lines; and the faults that are made on purpose.
 
 #include <fmt/format.h>
 
@@ -17,7 +17,6 @@
 #include "cg/run/checkpoint/checkpoint_folder.hpp"
 #include "cg/run/feature.hpp"
 #include "cg/run/guard/guard_report.hpp"
-#include "cg/run/session_options.hpp"
 
 namespace cg2d {
 

@@ -154,7 +154,7 @@ class SolveRun final : public Session, private StepObserver {
   Tolerance tolerance_;
   CheckpointHeader checkpointed_;  // of the system
   SolveState restarted_;           // but for its x
-  // Of each system, and with --monitor on rank 0 its lines. They do not move as long as the solver works.
+  // Each system has one, and with --monitor on rank 0 lines, too. They do not move as long as the solver works.
   std::deque<StepHistory> histories_;
   std::deque<StepLines> lines_;
   Stopwatch since_begin_;  // of the iterations

@@ -6,8 +6,6 @@
 #include "cg/base/describe.hpp"
 #include "cg/base/values.hpp"
 #include "cg/run/feature.hpp"
-#include "cg/run/session_options.hpp"
-#include "cg/run/streaming/out_of_core.hpp"
 #include "cg/solver/matrix_cut.hpp"
 
 namespace cg2d {

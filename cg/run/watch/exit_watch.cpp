@@ -9,12 +9,31 @@
 #include <cstdlib>
 #include <fstream>
 #include <mutex>
+#include <system_error>
 
 #include "cg/base/interrupt.hpp"
 #include "cg/base/progress.hpp"
 
 namespace cg2d {
 namespace {
+
+/// A thread of that work; none, which is not joinable, where the system has no room for one.
+template <typename Work>
+[[nodiscard]] std::jthread thread_of(const Work& work) {
+  try {
+    return std::jthread(work);
+  } catch (const std::system_error&) {
+    return {};
+  }
+}
+
+/// Waits so long. False, and at once, where the thread is asked to stop.
+bool has_waited(const std::stop_token& stop, std::chrono::duration<double> time) {
+  std::mutex mutex;
+  std::condition_variable_any stopped;
+  std::unique_lock lock(mutex);
+  return !stopped.wait_for(lock, stop, time, [&] { return stop.stop_requested(); });
+}
 
 // A signal that nothing else here uses.
 int holding_signal() { return SIGRTMAX - 1; }
@@ -48,13 +67,6 @@ void wait_for_files() { static_cast<void>(end_pause().try_lock_for(std::chrono::
 }
 
 }  // namespace
-
-bool has_waited(const std::stop_token& stop, std::chrono::duration<double> time) {
-  std::mutex mutex;
-  std::condition_variable_any stopped;
-  std::unique_lock lock(mutex);
-  return !stopped.wait_for(lock, stop, time, [&] { return stop.stop_requested(); });
-}
 
 std::jthread watch_exit(ExitCode code, std::chrono::milliseconds limit, const std::string& last_words) {
   return thread_of([=, watched = pthread_self()](const std::stop_token& stop) {

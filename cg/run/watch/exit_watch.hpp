@@ -11,7 +11,6 @@
 #include <functional>
 #include <stop_token>
 #include <string>
-#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -22,19 +21,6 @@
 #include "comm/rank_group.hpp"
 
 namespace cg2d {
-
-/// A thread of that work; none, which is not joinable, where the system has no room for one.
-template <typename Work>
-[[nodiscard]] std::jthread thread_of(const Work& work) {
-  try {
-    return std::jthread(work);
-  } catch (const std::system_error&) {
-    return {};
-  }
-}
-
-/// Waits so long. False, and at once, where the thread is asked to stop.
-bool has_waited(const std::stop_token& stop, std::chrono::duration<double> time);
 
 /// In this time before a process leaves by watch_exit(), the watched thread is held.
 inline constexpr std::chrono::milliseconds holding_time{500};
