@@ -3,6 +3,7 @@ scripts/emulate."""
 
 import argparse
 import collections
+import contextlib
 import dataclasses
 import os
 import pathlib
@@ -155,6 +156,24 @@ def end_session(process):
             continue
 
 
+@contextlib.contextmanager
+def late_signals():
+    """Yields a list that gets the number of each signal that comes meanwhile; it interrupts at the end. At once, it could come between the start
+    of a process and the note of its number, and nobody would end it."""
+    came = []
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    handlers = {number: handler for number, handler in handlers.items() if handler != signal.SIG_IGN}
+    for number in handlers:
+        signal.signal(number, lambda number, _frame: came.append(number))
+    try:
+        yield came
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+    if came:
+        raise KeyboardInterrupt
+
+
 def run_all(cases, judge, *, seconds, kinds, jobs=None):
     """Runs all cases, prints every defect as it is found and the table at the end, or when it is interrupted; the exit code.
     `judge(case, exit code, output, folder)` gives (kind, reason): the folder is the run's working folder. `kinds`: the defects
@@ -162,23 +181,24 @@ def run_all(cases, judge, *, seconds, kinds, jobs=None):
     jobs = jobs or max(1, (os.cpu_count() or 1) // max((case.rank_count for case in cases), default=1))
     counts = {case.row: collections.Counter() for case in cases}
     waiting, running = collections.deque(cases), []
-    try:
-        while waiting or running:
-            while waiting and len(running) < jobs:
-                running.append(Running(waiting.popleft(), seconds))
-            for run in list(filter(Running.is_over, running)):
-                running.remove(run)
-                kind, reason, text = run.finish(judge)
-                counts[run.case.row][kind] += 1
-                if kind != PASSED:
-                    print(f"{run.case.row} {run.case.name}: {kind}: {reason}")
-                    print("  " + " ".join(map(str, run.case.command)))
-                    print("".join(f"  | {line}\n" for line in text.splitlines()[-SHOWN_LINES:]), end="")
-            time.sleep(LOOK_AGAIN_S)
-    finally:
-        for run in running:
-            end_session(run.process)
-        print_table(counts, kinds)
+    with late_signals() as came:
+        try:
+            while (waiting or running) and not came:
+                while waiting and len(running) < jobs:
+                    running.append(Running(waiting.popleft(), seconds))
+                for run in list(filter(Running.is_over, running)):
+                    running.remove(run)
+                    kind, reason, text = run.finish(judge)
+                    counts[run.case.row][kind] += 1
+                    if kind != PASSED:
+                        print(f"{run.case.row} {run.case.name}: {kind}: {reason}")
+                        print("  " + " ".join(map(str, run.case.command)))
+                        print("".join(f"  | {line}\n" for line in text.splitlines()[-SHOWN_LINES:]), end="")
+                time.sleep(LOOK_AGAIN_S)
+        finally:
+            for run in running:
+                end_session(run.process)
+            print_table(counts, kinds)
     return FOUND if any(set(row) != {PASSED} for row in counts.values()) else 0
 
 

@@ -1,16 +1,25 @@
 """scripts/simulate, scripts/memcheck and scripts/emulate find planted defects, judge by their tools' words, and refuse bad arguments in one line."""
 
+import contextlib
+import io
 import os
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
+import sys
 import unittest
+from unittest import mock
 
 from program_runner import (
     INTERRUPTED, MPIEXEC, PROJECT, SUCCESS, UNAVAILABLE, USAGE, ProgramTest, comes_true, executable, factorizations, names_listed,
     run_command,
 )  # fmt: skip
+
+sys.path.insert(0, str(PROJECT / "scripts"))
+
+import checked_runs  # noqa: E402
 
 FOUND = 1
 SIMULATE = PROJECT / "scripts" / "simulate"
@@ -179,6 +188,21 @@ class SimulatorJudge(ScriptTest):
         self.assertEqual(script.wait(timeout=60), INTERRUPTED)
         started = pathlib.Path("/proc", (self.folder / "started").read_text().strip())
         self.assertTrue(comes_true(lambda: not started.exists()), "it may be a zombie for a moment")
+
+    def test_a_signal_before_a_start_is_noted_ends_the_run_too(self):
+        self.addCleanup(signal.signal, signal.SIGTERM, signal.signal(signal.SIGTERM, signal.default_int_handler))
+        started = []
+
+        def interrupted_start(*words, of=subprocess.Popen, **options):
+            started.append(of(*words, **options))
+            os.kill(os.getpid(), signal.SIGTERM)
+            return started[-1]
+
+        case = checked_runs.Case("put", "1x1", ("sleep", "1000"), 1, "")
+        with mock.patch("subprocess.Popen", interrupted_start), contextlib.redirect_stdout(io.StringIO()) as output:
+            self.assertRaises(KeyboardInterrupt, checked_runs.run_all, [case], None, seconds=1000, kinds=())
+        self.assertEqual([process.poll() for process in started], [-signal.SIGTERM])
+        self.assertIn("put      0", output.getvalue())
 
 
 class Simulator(ScriptTest):
