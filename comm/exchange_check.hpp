@@ -99,7 +99,7 @@ class ExchangeCheck {
   }
   /// The sum of the parts of so many ranks.
   static double total(int64_t index, int64_t count, int round) {
-    return static_cast<double>(count * (count + 1) / 2 * (index + 3) + int64_t{7} * round * count);
+    return static_cast<double>(count * ((count + 1) * (index + 3) + int64_t{14} * round)) / 2.0;
   }
 
   template <typename ValueOf>

@@ -134,7 +134,8 @@ void FunctionOperator::throw_failure() {
 }
 
 /// Everything that a solver consists of, in the order in which it is made.
-struct Solver::Parts {
+class Solver::Parts {
+ public:
   Parts(std::unique_ptr<SystemMatrix> matrix, comm::RankGroup& group, const SolverOptions& options)
       : group_(group),
         configuration_(resolve(*matrix, group, options)),
@@ -228,6 +229,9 @@ struct Solver::Parts {
     conjugate_gradient_.emplace(*operator_, *preconditioner_, *vectors_, *find_cg_variant(options.variant));
     conjugate_gradient_->observers().add(history_.emplace(0));
   }
+
+ private:
+  friend class Solver;
 
   comm::RankGroup& group_;
   Configuration configuration_;

@@ -116,7 +116,7 @@ class Solver {
   double time_s() const;
 
  private:
-  struct Parts;
+  class Parts;
   std::unique_ptr<Parts> parts_;
 };
 

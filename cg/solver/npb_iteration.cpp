@@ -17,6 +17,7 @@ NpbIteration::NpbIteration(LinearOperator& matrix, PhaseTimer& timer, int thread
 NpbIteration::NpbIteration(AssembledOperator& assembled, double shift, OuterStepGuard* guard)
     : NpbIteration(assembled, assembled.timer(), assembled.thread_count(), shift) {
   assembled.set_observer(guard);  // one of an earlier iteration is gone
+  // NOLINTNEXTLINE(cppcoreguidelines-prefer-member-initializer): a constructor that delegates initializes nothing
   guard_ = guard;
   if (guard != nullptr) observers().add(*guard);
 }

@@ -63,7 +63,7 @@ std::function<void()> wavefront_step(const StencilMethod& method, const FrontSiz
   // Planes of zeros take as long as others.
   const auto plane_size = method.layout().size();
   const auto planes = std::make_shared<kernels::PageBuffer<double>>(
-      static_cast<size_t>(2 * size.planes_at_once * plane_size));
+      static_cast<size_t>(int64_t{2} * size.planes_at_once * plane_size));
   std::vector<const double*> given;
   std::vector<double*> made;
   for (int64_t k = 0; k < size.planes_at_once; ++k) {

@@ -103,7 +103,7 @@ bool is_official(const ConfiguredProblem& asked) {
 /// "best is 4x1 with 0.0873 s, better than 2x2 by 12 % (8 ... 15 %); the official 2x2 costs 12 % (8 ... 15 %)
 /// more", or the grids that cannot be told from the best one. Without a full stop.
 std::string grid_verdict_text(const GridVerdict& row) {
-  const auto text = ranking_text(row.ranking, &ConfiguredProblem::arrangement, "no grid");
+  auto text = ranking_text(row.ranking, &ConfiguredProblem::arrangement, "no grid");
   const auto& [alternatives, verdict] = row.ranking;
   if (row.common.is_system() || alternatives.empty()) return text;
   const auto official = official_grid(row.rank_count);

@@ -112,7 +112,8 @@ std::vector<double> measured_speeds(comm::RankGroup& group, const std::function<
 
 /// Their sum is 1.
 std::vector<double> even_shares(const comm::ProcessGrid& grid) {
-  return std::vector<double>(static_cast<size_t>(grid.rank_count()), 1.0 / grid.rank_count());
+  std::vector shares(static_cast<size_t>(grid.rank_count()), 1.0 / grid.rank_count());
+  return shares;
 }
 
 /// The three speeds of all ranks together, from those of each, their places and the shares.

@@ -190,7 +190,7 @@ class CachedMatrix final : public SystemMatrix {
   }
 
   /// Calls visit(part) for the parts of these rows, as far as they are read together. starts: those of the rows, and the end of the last one.
-  template <bool has_values, typename Visit>
+  template <bool HasValues, typename Visit>
   void for_each_row_part(const comm::IndexRange& rows, std::span<const int64_t> starts,
                          const Visit& visit) const {
     std::vector<int32_t> columns;
@@ -200,7 +200,7 @@ class CachedMatrix final : public SystemMatrix {
       const auto end = std::min(first + window_entries, starts.back());
       columns.resize(static_cast<size_t>(end - first));
       reader_->read_columns(first, columns);
-      if (has_values) {
+      if (HasValues) {
         values.resize(columns.size());
         reader_->read_values(first, values);
       }
@@ -208,7 +208,7 @@ class CachedMatrix final : public SystemMatrix {
         const auto count = static_cast<size_t>(std::min(starts[row + 1], end) - first);
         visit(RowPart{.row = rows.begin + static_cast<int64_t>(row),
                       .columns = std::span(columns).subspan(at, count),
-                      .values = has_values ? std::span(values).subspan(at, count) : std::span<double>()});
+                      .values = HasValues ? std::span(values).subspan(at, count) : std::span<double>()});
         at += count;
         first += static_cast<int64_t>(count);
       }

@@ -40,16 +40,16 @@ class RandomPermutation {
  private:
   static constexpr int round_count = 4;
   /// The inverse takes the keys in the other order, and both halves swapped.
-  template <bool is_inverse>
+  template <bool IsInverse>
   int64_t walked(int64_t index) const {
     auto value = static_cast<uint64_t>(index);
     do {
       uint64_t left = value >> half_bits_;
       uint64_t right = value & half_mask_;
-      if (is_inverse) std::swap(left, right);
+      if (IsInverse) std::swap(left, right);
       for (int k = 0; k < round_count; ++k)
-        left = std::exchange(right, left ^ round(right, is_inverse ? round_count - 1 - k : k));
-      if (is_inverse) std::swap(left, right);
+        left = std::exchange(right, left ^ round(right, IsInverse ? round_count - 1 - k : k));
+      if (IsInverse) std::swap(left, right);
       value = (left << half_bits_) | right;
     } while (value >= static_cast<uint64_t>(size_));
     return static_cast<int64_t>(value);

@@ -116,7 +116,7 @@ struct Detection {
   double share = 0.0;  ///< share of this rank in an error that ranks add up
 };
 /// Rank, check and place, in one line without its end.
-std::string describe(const Detection& detection);
+std::string describe(const Detection& found);
 
 struct GuardOptions {
   bool checks = false;
