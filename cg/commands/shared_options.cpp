@@ -44,7 +44,7 @@ void add_classes_option(Subcommand& command, std::vector<Problem>& problems, con
   problems = {problem_class(letter)};
   command.add("--class " + one_of(class_letters()), "classes, such as A or A,B", problems,
               [last](const std::string& text) {
-                const auto problem = problem_class(text);
+                auto problem = problem_class(text);
                 if (last != nullptr) *last = problem;
                 return problem;
               },

@@ -196,7 +196,7 @@ std::vector<std::string> argument_texts(const Task& task) {
 
 /// Throws InputError that names the line of a command that could not begin.
 std::vector<Task> checked_tasks(const BatchOptions& options, int worker_count) {
-  TaskListOptions list = options;
+  TaskListOptions list(static_cast<const TaskListOptions&>(options));
   list.most_ranks = worker_count;
   auto tasks = tasks_from(text_of_named_file(options.path, options.path), list);
   // Files, by what they are: of two tasks that write the same one whole, the results of one would be lost. Tasks may update a file one after

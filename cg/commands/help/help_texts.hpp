@@ -17,7 +17,7 @@ namespace cg2d {
 
 /// The kind of a value out of some names: "text|json|csv". Words in capitals stand for values that are not known by
 /// name: "auto|rule|PXxPY".
-std::string one_of(const std::vector<std::string>& names);
+std::string one_of(const std::vector<std::string>& values);
 /// The names of such a kind; none where a value need not be one of them.
 std::vector<std::string> names_among(const std::string& value);
 
