@@ -11,14 +11,11 @@
 #include <utility>
 
 namespace cg2d::comm {
-namespace {
 
 std::string host_name() {
   std::array<char, HOST_NAME_MAX + 1> name{};
-  return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
+  return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "unknown";
 }
-
-}  // namespace
 
 NodeMap::NodeMap(const std::vector<int>& node_of) {
   std::map<int, int> numbers;

@@ -3,6 +3,7 @@
 // The nodes of a group, ranks that share memory, and the contents of the messages between them.
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "comm/block_layout.hpp"
@@ -32,6 +33,9 @@ class NodeMap {
   std::vector<int> place_of_;
   std::vector<std::vector<int>> ranks_;
 };
+
+/// As the system says it, or "unknown".
+std::string host_name();
 
 /// Cuts the ranks of each host, in their order, into nodes of `ranks_per_node` (the last one may have fewer);
 /// 0: each host is one node. Collective.

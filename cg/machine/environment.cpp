@@ -10,6 +10,7 @@
 #include "cg/base/progress.hpp"
 #include "cg/base/system_files.hpp"
 #include "cg/machine/blas/blas_library.hpp"
+#include "comm/node_map.hpp"
 
 namespace cg2d {
 namespace {
@@ -18,12 +19,6 @@ namespace {
 int job_ranks_on_node = 0;
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
 int job_cores_on_node = 0;
-
-std::string host_name() {
-  std::array<char, 256> name{};
-  if (gethostname(name.data(), name.size() - 1) != 0) return "unknown";
-  return name.data();
-}
 
 /// Completes the node of that rank, whose names and ranks are known. Returns it.
 NodeInfo& inspect_node(Environment& environment, int rank, int thread_count) {
@@ -147,7 +142,7 @@ void set_memory(NodeInfo& node, int64_t growth, int64_t memory_limit_bytes, Envi
 Environment inspect_environment(comm::RankGroup& group, int thread_count, int64_t memory_limit_bytes,
                                 const Progress* progress) {
   Environment environment;
-  const auto hosts = group.gather_all(host_name());
+  const auto hosts = group.gather_all(comm::host_name());
   const auto masks = group.gather_all(allowed_processors());
   for (size_t rank = 0; rank < hosts.size(); ++rank) {
     const auto known = std::ranges::find(environment.nodes, hosts[rank], &NodeInfo::host);

@@ -36,9 +36,9 @@ using test::BlockMaker;
 using test::Rows;
 using test::TestBlock;
 
-// For each of the four numbers of threads, so that a kernel has 10 000 in all, by default 1000; its other loops take some of
+// For each of the four numbers of threads, so that a kernel has 2000 in all, by default 500; its other loops take some of
 // them.
-constexpr int thorough_block_count = 2500;
+constexpr int thorough_block_count = 500;
 constexpr int usual_block_count = 125;
 constexpr int loops_share_of_blocks = 10;
 

@@ -311,7 +311,7 @@ def run_program(rank_count, *arguments, timeout_s=HANG_S, cwd=None, starts_anew=
     starts_anew: the most memory of a process is that of all it has done."""
     words = steady(arguments)
     # The other process of a report asks for the program's own place.
-    if THOROUGH or not COMMAND_LOOP or starts_anew or options or words[:1] == ["report"]:
+    if CAMPAIGN or not COMMAND_LOOP or starts_anew or options or words[:1] == ["report"]:
         return start_program(rank_count, *words, timeout_s=timeout_s, cwd=cwd, **options)
     return LOOPS.run(rank_count, words, timeout_s, cwd)
 
