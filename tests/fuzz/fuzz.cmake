@@ -4,7 +4,7 @@
 #
 # NAME.cpp defines take_NAME() (targets.hpp), corpus/NAME/ has its seeds and found cases. With any compiler the program fuzz_replay gives
 # these to all targets: the tests fuzz_replay_NAME. With clang and the address sanitizer each target is a program fuzz_NAME of libFuzzer, too, and a
-# tests of `count` executions and of few; it links a library of parsers that neither has nor links MPI.
+# tests of `count` executions and of few. Those of files link a library of parsers that neither has nor links MPI.
 
 set(cg2d_fuzz_corpus ${CMAKE_CURRENT_LIST_DIR}/corpus)
 set(cg2d_fuzz_generated ${PROJECT_BINARY_DIR}/generated/fuzz)
@@ -25,16 +25,6 @@ target_compile_features(cg2d_parser_usage INTERFACE cxx_std_20)
 target_link_libraries(cg2d_parser_usage INTERFACE fmt::fmt nlohmann_json::nlohmann_json CLI11::CLI11 OpenMP::OpenMP_CXX
                                                   PkgConfig::zlib PkgConfig::zstd)
 
-# cg2d_compile_fuzzed(TARGET PARSERS): what is compiled with libFuzzer's counters. Parsers of files, which get most executions, are optimized; of
-# the others the libraries' templates would take the compiler twice the time.
-function(cg2d_compile_fuzzed target parsers)
-  set(optimization -O2)
-  if(parsers MATCHES "_(text|command)_")
-    set(optimization -O0)
-  endif()
-  target_compile_options(${target} PRIVATE -fsanitize=fuzzer-no-link ${optimization})
-endfunction()
-
 # cg2d_add_parsers(NAME source...): these sources once more, with libFuzzer's counters. Sources of different rooms are not compiled in one unit.
 function(cg2d_add_parsers name)
   list(TRANSFORM ARGN PREPEND ${PROJECT_SOURCE_DIR}/ OUTPUT_VARIABLE sources)
@@ -45,7 +35,7 @@ function(cg2d_add_parsers name)
     set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${room})
   endforeach()
   set_target_properties(${name} PROPERTIES UNITY_BUILD_MODE GROUP)
-  cg2d_compile_fuzzed(${name} ${name})
+  target_compile_options(${name} PRIVATE -fsanitize=fuzzer-no-link -O2)
   target_link_libraries(
     ${name}
     PUBLIC cg2d_parser_usage
@@ -89,107 +79,18 @@ set(checkpoint_parsers
     cg/run/run_report.cpp
     cg/base/storage/unnamed_file.cpp)
 
-# JSON and options. Tables of what can be chosen belong to these texts, and their rows name functions that run: those are absent.
-file(GLOB help_sources RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/cg/commands/help/*.cpp)
-# The sections of features stand in results.
-file(GLOB feature_sources RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/cg/run/*feature*.cpp
-     ${PROJECT_SOURCE_DIR}/cg/run/*/*_feature.cpp)
-set(text_parsers
-    ${help_sources}
-    ${feature_sources}
-    cg/commands/batch/task_list.cpp
-    cg/machine/provenance.cpp
-    cg/base/system_files.cpp
-    cg/base/errors.cpp
-    cg/base/child_process.cpp
-    cg/base/interrupt.cpp
-    cg/base/describe_json.cpp
-    cg/base/output_file.cpp
-    cg/base/paired_comparison.cpp
-    cg/base/progress.cpp
-    cg/base/sample.cpp
-    cg/base/storage/open_file.cpp
-    cg/base/table.cpp
-    cg/base/values.cpp
-    cg/machine/environment.cpp
-    cg/machine/interconnect.cpp
-    cg/machine/machine_description.cpp
-    cg/machine/measurement_record.cpp
-    cg/machine/noise_monitor.cpp
-    cg/machine/performance_model.cpp
-    cg/matrix/matrix_facts.cpp
-    cg/matrix/problem.cpp
-    cg/solver/preconditioners/block_jacobi_preconditioner.cpp
-    cg/solver/preconditioners/chebyshev_preconditioner.cpp
-    cg/solver/preconditioners/preconditioner_table.cpp
-    cg/report/phase_figures.cpp
-    cg/report/result_documents.cpp
-    cg/report/shown_figures.cpp
-    cg/report/result_compare.cpp
-    cg/report/result_reader.cpp
-    cg/report/run_verdict.cpp
-    cg/solver/cg_recurrence.cpp
-    cg/solver/cg_step.cpp
-    cg/solver/configuration.cpp
-    cg/solver/matrix_cut.cpp
-    cg/run/run_report.cpp
-    cg/run/session_options.cpp
-    cg/solver/npb_iteration.cpp
-    cg/solver/slow_ranks.cpp
-    cg/solver/solve_end.cpp
-    cg/timing/events.cpp
-    cg/timing/race.cpp
-    cg/tuning/matrix_trials.cpp
-    cg/tuning/run_plan.cpp
-    cg/tuning/trial.cpp
-    cg/tuning/tuning_profile.cpp
-    comm/block_layout.cpp
-    comm/communicator.cpp
-    comm/endpoint.cpp
-    comm/native.cpp
-    comm/put.cpp
-    comm/schedule.cpp
-    comm/shared_transport.cpp)
-
-# The command line on top of them.
-file(GLOB command_sources RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/cg/commands/*.cpp)
-list(FILTER command_sources EXCLUDE REGEX "/main\\.cpp$")
-set(command_parsers
-    ${command_sources}
-    cg/run/check/check.cpp
-    cg/commands/batch/batch_command.cpp
-    cg/explain/explanation.cpp
-    cg/machine/thread_binding.cpp
-    cg/matrix/matrix_source.cpp
-    cg/matrix/npb_matrix.cpp
-    cg/matrix/stencil.cpp
-    cg/solver/operators/matrix_free.cpp
-    cg/solver/operators/stencil_operator.cpp
-    cg/report/event_list.cpp
-    cg/report/report.cpp
-    cg/report/report_plan.cpp
-    cg/base/storage/unnamed_file.cpp
-    cg/stencil/stencil_report.cpp
-    cg/studies/pingpong.cpp
-    cg/studies/scaling.cpp
-    cg/studies/study.cpp
-    comm/domain_layout.cpp
-    comm/pingpong.cpp)
-
 if(cg2d_with_libfuzzer)
   # The table of kernels is that of the program: the room knows no MPI.
   add_library(cg2d_parser_kernels STATIC EXCLUDE_FROM_ALL $<TARGET_OBJECTS:cg2d_room_kernels>)
   set_target_properties(cg2d_parser_kernels PROPERTIES LINKER_LANGUAGE CXX)
   cg2d_add_parsers(cg2d_file_parsers ${file_parsers})
-  cg2d_add_parsers(cg2d_text_parsers ${text_parsers})
-  target_link_libraries(cg2d_text_parsers PUBLIC cg2d_parser_kernels)
-  cg2d_add_absent(cg2d_text_parsers cg2d_text_parsers)
-  cg2d_add_parsers(cg2d_command_parsers ${command_parsers})
-  target_link_libraries(cg2d_command_parsers PUBLIC cg2d_text_parsers)
-  cg2d_add_absent(cg2d_command_parsers cg2d_command_parsers cg2d_text_parsers)
   cg2d_add_parsers(cg2d_checkpoint_parsers ${checkpoint_parsers})
   target_link_libraries(cg2d_checkpoint_parsers PUBLIC cg2d_file_parsers cg2d_parser_kernels)
   cg2d_add_absent(cg2d_checkpoint_parsers cg2d_checkpoint_parsers cg2d_file_parsers)
+  # JSON and options: the rooms that read them are compiled once, with the counters.
+  foreach(room IN ITEMS base machine tuning run report studies explain commands)
+    target_compile_options(cg2d_room_${room} PRIVATE -fsanitize=fuzzer-no-link)
+  endforeach()
 endif()
 
 # ---------------------------------------------------------------- targets
@@ -216,7 +117,7 @@ function(cg2d_add_fuzz_program name executions longest parsers mutator)
     cmake_path(GET mutator STEM mutator_name)
     if(NOT TARGET cg2d_${mutator_name})
       add_library(cg2d_${mutator_name} OBJECT EXCLUDE_FROM_ALL ${mutator})
-      cg2d_compile_fuzzed(cg2d_${mutator_name} ${parsers})
+      target_compile_options(cg2d_${mutator_name} PRIVATE -fsanitize=fuzzer-no-link -O2)
       target_link_libraries(cg2d_${mutator_name} PRIVATE cg2d_parser_usage cg2d_compile_options)
     endif()
     target_link_libraries(fuzz_${name} PRIVATE $<TARGET_OBJECTS:cg2d_${mutator_name}>)
@@ -224,17 +125,24 @@ function(cg2d_add_fuzz_program name executions longest parsers mutator)
   endif()
   set_target_properties(fuzz_${name} PROPERTIES UNITY_BUILD OFF)
   target_compile_definitions(fuzz_${name} PRIVATE CG2D_TAKE_INPUT=take_${name})
-  cg2d_compile_fuzzed(fuzz_${name} ${parsers})
+  target_compile_options(fuzz_${name} PRIVATE -fsanitize=fuzzer-no-link -O2)
   target_link_options(fuzz_${name} PRIVATE -fsanitize=fuzzer)
-  target_link_libraries(fuzz_${name} PRIVATE ${parsers} cg2d_compile_options)
+  target_link_libraries(fuzz_${name} PRIVATE ${parsers} cg2d_parser_usage cg2d_compile_options)
   if(TARGET ${parsers}_absent)
     target_link_libraries(fuzz_${name} PRIVATE $<TARGET_OBJECTS:${parsers}_absent>)
     add_dependencies(fuzz_${name} ${parsers}_absent)
   endif()
   cg2d_place_test(fuzz_${name} fuzz)
-  # The parsers of JSON and options take most of the time to compile: scripts/test leaves them to fuzz_replay, --thorough takes them.
-  if(parsers MATCHES "_(file|checkpoint)_")
+  # Parsers of files take few sources, and those of JSON and options the whole laboratory: scripts/test leaves them to fuzz_replay, --thorough takes
+  # them.
+  if(NOT parsers STREQUAL cg2d_lab)
     add_dependencies(small_fuzz_tests fuzz_${name})
+    add_test(NAME fuzz_${name}_links_no_mpi COMMAND ${CMAKE_COMMAND} -DPROGRAM=$<TARGET_FILE:fuzz_${name}> -P
+                                                    ${PROJECT_SOURCE_DIR}/tests/fuzz/links_no_mpi.cmake)
+    cg2d_label_tests(fuzz "" fuzz_${name}_links_no_mpi)
+    set_tests_properties(fuzz_${name}_links_no_mpi PROPERTIES TIMEOUT 60)
+  else()
+    target_link_libraries(fuzz_${name} PRIVATE MPI::MPI_CXX)
   endif()
   set(found ${PROJECT_BINARY_DIR}/fuzz/${name})
   file(MAKE_DIRECTORY ${found})
@@ -256,10 +164,6 @@ function(cg2d_add_fuzz_program name executions longest parsers mutator)
   set_tests_properties(
     fuzz_${name}_brief fuzz_${name}_bounded PROPERTIES TIMEOUT 1200 COST 300 ENVIRONMENT
                                     "ASAN_OPTIONS=detect_leaks=0:malloc_context_size=4:quarantine_size_mb=32")
-  add_test(NAME fuzz_${name}_links_no_mpi COMMAND ${CMAKE_COMMAND} -DPROGRAM=$<TARGET_FILE:fuzz_${name}> -P
-                                                  ${PROJECT_SOURCE_DIR}/tests/fuzz/links_no_mpi.cmake)
-  cg2d_label_tests(fuzz "" fuzz_${name}_links_no_mpi)
-  set_tests_properties(fuzz_${name}_links_no_mpi PROPERTIES TIMEOUT 60)
 endfunction()
 
 # EXECUTIONS: two million in all; with the sanitizers about a minute of each target.
@@ -267,12 +171,12 @@ cg2d_add_fuzz_target(market_text EXECUTIONS 1159000 LONGEST 512 PARSERS cg2d_fil
 cg2d_add_fuzz_target(market_file EXECUTIONS 50000 LONGEST 2048 PARSERS cg2d_file_parsers)
 cg2d_add_fuzz_target(cache EXECUTIONS 400000 LONGEST 16384 PARSERS cg2d_file_parsers MUTATOR fuzz/cache_mutator.cpp)
 cg2d_add_fuzz_target(checkpoint EXECUTIONS 300000 LONGEST 2048 PARSERS cg2d_checkpoint_parsers MUTATOR fuzz/checkpoint_mutator.cpp)
-cg2d_add_fuzz_target(profile EXECUTIONS 8000 LONGEST 8192 PARSERS cg2d_text_parsers MUTATOR fuzz/json_mutator.cpp)
-cg2d_add_fuzz_target(machine EXECUTIONS 10000 LONGEST 8192 PARSERS cg2d_text_parsers MUTATOR fuzz/json_mutator.cpp)
-cg2d_add_fuzz_target(results EXECUTIONS 3000 LONGEST 8192 PARSERS cg2d_text_parsers MUTATOR fuzz/json_mutator.cpp)
-cg2d_add_fuzz_target(config_file EXECUTIONS 20000 LONGEST 512 PARSERS cg2d_text_parsers)
-cg2d_add_fuzz_target(task_list EXECUTIONS 50000 LONGEST 512 PARSERS cg2d_text_parsers)
-cg2d_add_fuzz_target(command_line EXECUTIONS 500 LONGEST 512 PARSERS cg2d_command_parsers)
+cg2d_add_fuzz_target(profile EXECUTIONS 8000 LONGEST 8192 PARSERS cg2d_lab MUTATOR fuzz/json_mutator.cpp)
+cg2d_add_fuzz_target(machine EXECUTIONS 10000 LONGEST 8192 PARSERS cg2d_lab MUTATOR fuzz/json_mutator.cpp)
+cg2d_add_fuzz_target(results EXECUTIONS 3000 LONGEST 8192 PARSERS cg2d_lab MUTATOR fuzz/json_mutator.cpp)
+cg2d_add_fuzz_target(config_file EXECUTIONS 20000 LONGEST 512 PARSERS cg2d_lab)
+cg2d_add_fuzz_target(task_list EXECUTIONS 50000 LONGEST 512 PARSERS cg2d_lab)
+cg2d_add_fuzz_target(command_line EXECUTIONS 500 LONGEST 512 PARSERS cg2d_lab)
 
 # ---------------------------------------------------------------- replay
 
