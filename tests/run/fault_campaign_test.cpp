@@ -10,6 +10,7 @@
 
 #include "support/bits.hpp"
 #include "support/guarded_run.hpp"
+#include "support/sanitizers.hpp"
 #include "support/test_extent.hpp"
 
 namespace cg2d::fault_campaign_test {
@@ -82,11 +83,11 @@ void expect_that_harm_is_found(const char* class_name, int seed_count) {
 }
 
 TEST(FaultCampaignTest, HarmfulFlipsAreFoundInClassS) {
-  expect_that_harm_is_found("S", test::by_extent(120, 600, 3000));
+  expect_that_harm_is_found("S", test::with_fewer_sanitized(test::by_extent(120, 600, 3000)));
 }
 
 TEST(FaultCampaignTest, HarmfulFlipsAreFoundInClassW) {
-  expect_that_harm_is_found("W", test::by_extent(10, 60, 3000));
+  expect_that_harm_is_found("W", test::with_fewer_sanitized(test::by_extent(10, 60, 3000)));
 }
 
 /// Every attempt meets one of so many flips, in any array: the run ends, and not by a crash.

@@ -23,6 +23,9 @@ inline constexpr bool has_thread_sanitizer = __has_feature(thread_sanitizer);
 /// With a sanitizer a kernel has one loop for all instruction sets (kernels/vector_targets.hpp).
 inline constexpr bool has_one_loop = has_address_sanitizer || has_thread_sanitizer;
 
+/// Of so many cases that take the same way: a quarter with a sanitizer, with which each takes ten times as long and more.
+inline int with_fewer_sanitized(int count) { return has_one_loop ? (count + 3) / 4 : count; }
+
 /// The sets whose loops differ.
 template <typename Sets>
 Sets sets_with_loops(Sets sets) {
