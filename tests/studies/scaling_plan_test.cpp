@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "cg/base/errors.hpp"
-#include "support/shown_text.hpp"
+#include "support/error_of.hpp"
 
 namespace cg2d::scaling_plan_test {
 namespace {
