@@ -14,19 +14,20 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
-#include <optional>
 #include <sstream>
 #include <string>
 #include <vector>
 
 #include "cg/base/errors.hpp"
 #include "cg/base/storage/unnamed_file.hpp"
+#include "support/error_of.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace cg2d::output_file_test {
 namespace {
 
 namespace fs = std::filesystem;
+using test::expect_error;
 
 /// A folder of its own for each test.
 class OutputFileTest : public testing::Test {
@@ -54,18 +55,6 @@ class OutputFileTest : public testing::Test {
 
   test::TemporaryFolder folder_;
 };
-
-/// The exit code of the RunError that the action throws, and whether its text names the path.
-template <typename Action>
-std::optional<ExitCode> error_of(const Action& action, const std::string& named) {
-  try {
-    action();
-  } catch (const RunError& error) {
-    EXPECT_NE(std::string(error.what()).find(named), std::string::npos) << error.what();
-    return error.code();
-  }
-  return std::nullopt;
-}
 
 TEST_F(OutputFileTest, UntilCommitAnExistingFileIsUntouched) {
   std::ofstream(path("result.json")) << "the old one";
@@ -111,7 +100,7 @@ TEST_F(OutputFileTest, OwnLinksAreFollowed) {
   EXPECT_EQ(content(path("folder/result.json")), "text");
   EXPECT_TRUE(fs::is_symlink(path("link")));
   fs::create_symlink("loop", path("loop"));
-  EXPECT_EQ(error_of([&] { OutputFile file(path("loop")); }, path("loop")), ExitCode::cannot_create);
+  expect_error(ExitCode::cannot_create, path("loop"), [&] { OutputFile file(path("loop")); });
 }
 
 TEST_F(OutputFileTest, LinksOfOtherUsersAreNotFollowed) {
@@ -120,7 +109,7 @@ TEST_F(OutputFileTest, LinksOfOtherUsersAreNotFollowed) {
   fs::create_symlink(path("precious"), path("link"));
   constexpr uid_t other = 65534;
   ASSERT_EQ(lchown(path("link").c_str(), other, other), 0);
-  EXPECT_EQ(error_of([&] { OutputFile file(path("link")); }, path("link")), ExitCode::cannot_create);
+  expect_error(ExitCode::cannot_create, path("link"), [&] { OutputFile file(path("link")); });
   EXPECT_EQ(content(path("precious")), "text");
   ASSERT_EQ(chown(folder_.path().c_str(), other, other), 0);  // the owner of the folder decides
   OutputFile(path("link")).commit();
@@ -144,7 +133,7 @@ TEST_F(OutputFileTest, AFileThatCannotBeReplacedIsWrittenInPlace) {
   // Folders such as /tmp, and one that the user cannot write.
   for (const mode_t mode : {01777U, 0755U}) {
     ASSERT_EQ(chmod(folder_.path().c_str(), mode), 0);
-    as_nobody([&] { EXPECT_EQ(error_of([&] { put(target, "new"); }, ""), std::nullopt); });
+    as_nobody([&] { EXPECT_EQ(test::message_of([&] { put(target, "new"); }), "no error"); });
     EXPECT_EQ(content(target), "new");
     EXPECT_EQ(names(), std::vector<std::string>{"result.json"});
   }
@@ -159,8 +148,7 @@ TEST_F(OutputFileTest, AFileThatCannotBeReplacedIsWrittenInPlace) {
   // One that can be neither replaced nor written is refused at once.
   ASSERT_EQ(chown(target.c_str(), 0, 0), 0);
   ASSERT_EQ(chmod(target.c_str(), 0644), 0);
-  as_nobody(
-      [&] { EXPECT_EQ(error_of([&] { OutputFile refused(target); }, target), ExitCode::cannot_create); });
+  as_nobody([&] { expect_error(ExitCode::cannot_create, target, [&] { OutputFile refused(target); }); });
 }
 
 /// Whether this folder's file system has unlinked temporary files.
@@ -209,12 +197,11 @@ TEST_F(OutputFileTest, OfAdditionsOfSeveralProcessesNoneIsLost) {
 TEST_F(OutputFileTest, AFolderIsNoFileAndAFileNoFolder) {
   std::ofstream(path("file")) << "x";
   for (const auto& target : {path("no/such/folder/result.json"), path("file/result.json")})
-    EXPECT_EQ(error_of([&] { OutputFile file(target); }, target), ExitCode::cannot_create);
+    expect_error(ExitCode::cannot_create, target, [&] { OutputFile file(target); });
   fs::remove(path("file"));
   fs::create_directory(path("folder"));
-  EXPECT_EQ(error_of([&] { OutputFile file(path("folder")); }, path("folder")), ExitCode::cannot_create);
-  EXPECT_EQ(error_of([&] { OutputFile file(path("folder") + "/"); }, path("folder")),
-            ExitCode::cannot_create);
+  expect_error(ExitCode::cannot_create, path("folder"), [&] { OutputFile file(path("folder")); });
+  expect_error(ExitCode::cannot_create, path("folder"), [&] { OutputFile file(path("folder") + "/"); });
   EXPECT_TRUE(fs::is_directory(path("folder")));
   EXPECT_EQ(names(), std::vector<std::string>{"folder"});
 }
@@ -224,8 +211,7 @@ TEST_F(OutputFileTest, AFolderThatTakesTheNameMeanwhileCannotBeWritten) {
     OutputFile file(path("result.json"));
     file.write("text");
     fs::create_directory(path("result.json"));
-    EXPECT_EQ(error_of([&] { file.commit(); }, "the result is in " + path("result.json.")),
-              ExitCode::cannot_write);
+    expect_error(ExitCode::cannot_write, "the result is in " + path("result.json."), [&] { file.commit(); });
   }
   const auto kept = "result.json." + std::to_string(getpid()) + "-0";  // the error names it
   EXPECT_EQ(names(), (std::vector<std::string>{"result.json", kept}));
@@ -243,7 +229,7 @@ TEST_F(OutputFileTest, ATextThatHasNoOtherPlaceIsOnStandardOutput) {
   const std::string former_home = home == nullptr ? "" : home;
   fs::current_path("/proc");  // where nobody can make a file
   for (const auto* const name : {"TMPDIR", "HOME"}) ASSERT_EQ(setenv(name, "/proc", 1), 0);
-  EXPECT_EQ(error_of([&] { file.commit(); }, "; the result is on standard output"), ExitCode::cannot_write);
+  expect_error(ExitCode::cannot_write, "; the result is on standard output", [&] { file.commit(); });
   fs::current_path(here);
   unsetenv("TMPDIR");
   setenv("HOME", former_home.c_str(), 1);
@@ -262,8 +248,8 @@ TEST_F(OutputFileTest, ATextHasABoundAndNoByteOrderMark) {
   EXPECT_EQ(text_of_file(path("marked")), "text\xef\xbb\xbf");
   std::ofstream(path("huge")) << "x";
   fs::resize_file(path("huge"), 1'000'000'001);
-  EXPECT_EQ(error_of([&] { text_of_file(path("huge")); }, "it has more than 1 GB"), ExitCode::usage);
-  EXPECT_EQ(error_of([&] { text_of_file("/dev/zero"); }, "it has more than 250 MB"), ExitCode::usage);
+  expect_error(ExitCode::usage, "it has more than 1 GB", [&] { text_of_file(path("huge")); });
+  expect_error(ExitCode::usage, "it has more than 250 MB", [&] { text_of_file("/dev/zero"); });
 }
 
 TEST_F(OutputFileTest, LinesGoElsewhereWhereTheirFileIsAnothersAndThatStays) {
@@ -274,8 +260,8 @@ TEST_F(OutputFileTest, LinesGoElsewhereWhereTheirFileIsAnothersAndThatStays) {
   file.append("two");
   ASSERT_EQ(setenv("TMPDIR", folder_.path().c_str(), 1), 0);
   const auto kept = path("lines.") + std::to_string(getpid()) + "-0";
-  EXPECT_EQ(error_of([&] { file.sync(); }, "another process has changed it; all lines are in " + kept),
-            ExitCode::cannot_write);
+  expect_error(ExitCode::cannot_write, "another process has changed it; all lines are in " + kept,
+               [&] { file.sync(); });
   file.append("three");
   file.sync();
   unsetenv("TMPDIR");

@@ -84,23 +84,6 @@ TEST(PairedComparisonTest, RoundsAreCompared) {
   EXPECT_EQ(verdict_text(verdict, names, "--repeat"), "better than 2x1 by 10 % (10 ... 10 %)");
 }
 
-TEST(PairedComparisonTest, ThreeRoundsAreToldHowManyToTake) {
-  const std::vector<RoundTimes> three{{{1, 1.0}, {2, 1.01}, {3, 0.99}},
-                                      {{1, 1.2}, {2, 1.22}, {3, 1.19}},
-                                      {{1, 1.3}, {2, 1.29}, {3, 1.31}},
-                                      {{1, 1.5}, {2, 1.52}, {3, 1.49}}};
-  const auto verdict = find_best(three);
-  EXPECT_EQ(verdict.candidate, 0U);
-  EXPECT_EQ(verdict.undecided, (std::vector<size_t>{1, 2, 3}));
-  // Four grids are three comparisons: 1/512 <= 0.01 / 3 < 1/256.
-  EXPECT_EQ(verdict.suggested_rounds, 9);
-  const std::vector<std::string> names{"4x1", "2x2", "1x4", "8x1"};
-  EXPECT_EQ(verdict.certainty(), Certainty::too_few_rounds);
-  EXPECT_EQ(verdict_text(verdict, names, "--repeat"),
-            "faster than 2x2 in 3 of 3 rounds, than 1x4 in 3 of 3, than 8x1 in 3 of 3; at "
-            "least 9 rounds are needed (take --repeat 9)");
-}
-
 TEST(PairedComparisonTest, TheMedianRatioOfBByAIsTheInverseOfAByB) {
   const auto forth = interval_of({1.25, 2.0, 4.0, 0.5}, wrong_verdict_probability);
   const auto back = interval_of({0.8, 0.5, 0.25, 2.0}, wrong_verdict_probability);

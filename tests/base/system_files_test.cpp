@@ -7,7 +7,7 @@
 
 #include <string>
 
-#include "support/system_tree.hpp"
+#include "support/temporary_folder.hpp"
 
 namespace cg2d::system_files_test {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include <fstream>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -14,9 +14,7 @@
 #include "cg/stencil/stencil_run.hpp"
 #include "cg/studies/model_command.hpp"
 #include "cg/studies/pingpong.hpp"
-#include "support/error_of.hpp"
-#include "support/mpi_test.hpp"
-#include "support/temporary_folder.hpp"
+#include "support/common_folder.hpp"
 
 namespace cg2d::document_test {
 namespace {
@@ -32,31 +30,21 @@ struct Case {
   Json (*again)(const Json& json);
 };
 
-class DocumentTest : public testing::Test {
- protected:
-  /// Each rank has the folder of the first one.
-  DocumentTest() : folder_path_(test::group().broadcast(folder_.path().string())) {}
-
-  /// The document of a command; matrix: stands for @.
-  Json document_of(const std::string& command) {
-    const auto output = folder_path_ + "/output.json";
+TEST(DocumentTest, IsReadAndWrittenAlike) {
+  const test::CommonFolder folder;
+  folder.write("a.mtx",
+               "%%MatrixMarket matrix coordinate real symmetric\n"
+               "4 4 6\n1 1 4\n2 1 -1\n2 2 4\n3 3 4\n4 3 -1\n4 4 4\n");
+  // The document of a command; a matrix stands for @.
+  const auto document_of = [&](const std::string& command) {
+    const auto output = folder.path() + "/output.json";
     std::vector<std::string> words{"cg2d"};
     std::istringstream text(command);
-    for (std::string word; text >> word;) words.push_back(word == "@" ? folder_path_ + "/a.mtx" : word);
+    for (std::string word; text >> word;) words.push_back(word == "@" ? folder.path() + "/a.mtx" : word);
     words.insert(words.end(), {"--format", "json", "--output", output});
     do_command_line(words, test::group());
     return Json::parse(text_of_file(output).value_or(""), nullptr, false);
-  }
-
-  test::TemporaryFolder folder_;
-  std::string folder_path_;
-};
-
-TEST_F(DocumentTest, IsReadAndWrittenAlike) {
-  if (test::group().rank() == 0) {
-    std::ofstream(folder_path_ + "/a.mtx") << "%%MatrixMarket matrix coordinate real symmetric\n"
-                                              "4 4 6\n1 1 4\n2 1 -1\n2 2 4\n3 3 4\n4 3 -1\n4 4 4\n";
-  }
+  };
   const std::string run = "run --class S --no-profile ";
   const std::string solve = "solve @ --no-profile ";
   std::vector<Case> cases{
@@ -66,7 +54,7 @@ TEST_F(DocumentTest, IsReadAndWrittenAlike) {
       {run + "--guard --inject 3:2", again<RunDocument>},
       {run + "--transport auto --grid auto --overlap on", again<RunDocument>},
       {run + "--slow-rank 0:2 --cut speed", again<RunDocument>},
-      {run + "--out-of-core " + folder_path_, again<RunDocument>},
+      {run + "--out-of-core " + folder.path(), again<RunDocument>},
       {run + "--memory-limit 1MB", again<RunDocument>},
       {solve, again<SolveDocument>},
       {solve + "--preconditioner jacobi --symmetrize 0.1", again<SolveDocument>},

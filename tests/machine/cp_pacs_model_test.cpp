@@ -11,7 +11,6 @@
 
 #include "cg/machine/cp_pacs_times.hpp"
 #include "cg/machine/performance_model.hpp"
-#include "comm/speed_shares.hpp"
 
 namespace cg2d::cp_pacs_model_test {
 namespace {
@@ -177,12 +176,9 @@ constexpr int steps = 75;
 
 class UnevenRanksTest : public ::testing::Test {
  protected:
-  Prediction predict_on(const comm::ProcessGrid& grid, const UnevenRanks& ranks,
-                        const std::vector<double>& shares = {}) const {
-    auto matrix = facts_of(*find_class("B"));
-    if (!shares.empty()) matrix.piece_starts = comm::piece_starts_of_shares(matrix.key.order, shares);
-    return predict(machine_, matrix, {.grid = grid, .kernel = "compiled", .sum_form = machine_.sum_form},
-                   steps, ranks);
+  Prediction predict_on(const comm::ProcessGrid& grid, const UnevenRanks& ranks) const {
+    return predict(machine_, facts_of(*find_class("B")),
+                   {.grid = grid, .kernel = "compiled", .sum_form = machine_.sum_form}, steps, ranks);
   }
   static double product_s(const Prediction& prediction) { return prediction.phase_s(Phase::multiply); }
 
@@ -215,21 +211,6 @@ TEST_F(UnevenRanksTest, SlowPartsOfARunCountByTheirProducts) {
     const auto slow = predict_on(grid, {.slow = {{{.rank = 0, .factor = 2.0, .first_product = first}}}});
     EXPECT_NEAR((slow.total_s() - even.total_s()) / product_s(even), part, 1e-9) << first;
   }
-}
-
-/// Four equal ranks do in 1 what these do in 4 / 3.5.
-TEST_F(UnevenRanksTest, SharesBySpeedWinBackTheTimeOfALine) {
-  const std::vector<double> speeds{1.0, 1.0, 0.5, 1.0};
-  const UnevenRanks ranks{.slow = {{{.rank = 2, .factor = 2.0}}}};
-  const comm::ProcessGrid grid{.columns = 1, .rows = 4};
-  const auto even = predict_on(grid, {});
-  const auto cut = predict_on(grid, ranks, comm::shares_in_place(speeds, grid));
-  const auto product_with_waiting_s = cut.total_s() - (even.total_s() - product_s(even));
-  // Longer pieces have longer messages and vector operations, too.
-  EXPECT_NEAR(product_with_waiting_s / product_s(even), 4.0 / 3.5, 0.05);
-  const comm::ProcessGrid columns{.columns = 4, .rows = 1};
-  EXPECT_LT(predict_on(columns, ranks, comm::shares_in_place(speeds, columns)).total_s(),
-            predict_on(columns, ranks).total_s());
 }
 
 }  // namespace

@@ -12,7 +12,7 @@
 #include "cg/machine/noise_monitor.hpp"
 #include "comm/rank_group.hpp"
 #include "support/mpi_test.hpp"
-#include "support/system_tree.hpp"
+#include "support/temporary_folder.hpp"
 
 namespace cg2d::noise_monitor_test {
 namespace {

@@ -13,9 +13,9 @@
 #include "cg/base/process_memory.hpp"
 #include "cg/matrix/files/matrix_file.hpp"
 #include "cg/matrix/files/vector_file.hpp"
+#include "support/common_folder.hpp"
 #include "support/compressed_text.hpp"
 #include "support/error_of.hpp"
-#include "support/shared_file_test.hpp"
 
 namespace cg2d::malformed_files_test {
 namespace {

@@ -9,9 +9,9 @@
 #include <string>
 #include <utility>
 
+#include "support/common_folder.hpp"
 #include "support/compressed_text.hpp"
 #include "support/error_of.hpp"
-#include "support/shared_file_test.hpp"
 
 namespace cg2d::matrix_file_test {
 namespace {

@@ -17,9 +17,9 @@
 #include "cg/base/storage/crc32c.hpp"
 #include "cg/matrix/files/matrix_file.hpp"
 #include "support/block_entries.hpp"
+#include "support/common_folder.hpp"
 #include "support/error_of.hpp"
 #include "support/layouts.hpp"
-#include "support/shared_file_test.hpp"
 #include "support/test_extent.hpp"
 
 namespace cg2d::system_matrix_test {

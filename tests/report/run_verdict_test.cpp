@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "support/error_of.hpp"
 #include "support/result_records.hpp"
-#include "support/shown_text.hpp"
 
 namespace cg2d::run_verdict_test {
 namespace {

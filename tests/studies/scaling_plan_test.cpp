@@ -9,8 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "cg/base/errors.hpp"
-#include "support/shown_text.hpp"
+#include "support/error_of.hpp"
 
 namespace cg2d::scaling_plan_test {
 namespace {
@@ -57,16 +56,6 @@ TEST(ScalingPlanTest, EverySplitIntoRanksAndThreadsIsAWay) {
     EXPECT_LE(one.configuration.thread_count, 1024) << "no processor has more";
 }
 
-TEST(ScalingPlanTest, CasesOfASystemSayTheirForm) {
-  ConfiguredProblem asked{.problem = "laplace2d:9x9", .form = "matrix"};
-  EXPECT_EQ(label_of(cases_of({1}, {}, asked).front()), "1 core, matrix, one core, 1 x 1");
-  for (const auto* form : {"domain", "factors"}) {
-    asked.form = form;
-    EXPECT_EQ(label_of(cases_of({2}, {{"transport", {"shared"}}}, asked).front()),
-              "2 cores, matrix-free, shared-memory ranks, shared, 2 x 1");
-  }
-}
-
 TEST(ScalingPlanTest, CutsAreComparedOnSeveralRanks) {
   const AxisValues values{{"transport", {"shared"}}, {"cut", {"even", "speed", "auto", "nonzeros"}}};
   EXPECT_EQ(labels_of({2}, values),
@@ -79,14 +68,6 @@ TEST(ScalingPlanTest, CutsAreComparedOnSeveralRanks) {
                                       "2 cores, matrix, shared-memory ranks, shared, 2 x 1, cut speed",
                                       "2 cores, matrix, shared-memory ranks, shared, 2 x 1",
                                       "2 cores, matrix, threads only, 1 x 2"}));
-  for (const auto& one : cases_of({2}, values))
-    EXPECT_EQ(cut_of(one).empty(), one.configuration.grid.rank_count() == 1) << label_of(one);
-  EXPECT_THROW(static_cast<void>(cases_of({2}, {{"cut", {"odd"}}})), InputError);
-}
-
-/// That the order grows and that the reference goes is seen in weak scalings of the program.
-TEST(ScalingPlanTest, WeakScalingEndsWhereTheOrderIsTooLarge) {
-  EXPECT_THROW(static_cast<void>(scaled_problem(*find_class("F"), 64, true)), InputError);
 }
 
 TEST(ScalingPlanTest, RoomIsThereWhereEveryThreadHasACore) {

@@ -19,7 +19,6 @@
 #include "cg/report/report.hpp"
 #include "support/error_of.hpp"
 #include "support/result_records.hpp"
-#include "support/shown_text.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace cg2d::sweep_file_test {

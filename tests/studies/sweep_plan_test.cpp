@@ -122,18 +122,5 @@ TEST(SweepPlanTest, AStepIsRepeatedAtTheEndOfItsRound) {
   EXPECT_EQ(order(), "S11 W11 A11 S12 W12 S13 A21 W21 S21 S22 ");
 }
 
-TEST(SweepPlanTest, NamedGridsDecideTheRanksAndKeepTheirOrder) {
-  const comm::ProcessGrid tall{.columns = 1, .rows = 4};
-  const comm::ProcessGrid pair{.columns = 2, .rows = 1};
-  EXPECT_EQ(usual_rank_counts({}, 8), std::vector<int>{8});
-  EXPECT_EQ(usual_rank_counts({.grids = {tall, pair}}, 8), (std::vector<int>{2, 4}));
-  EXPECT_EQ(usual_rank_counts({.grids = {tall}, .has_official = true}, 8), (std::vector<int>{4, 8}));
-  const NamedGrids named{.grids = {tall, pair}, .has_official = true};
-  EXPECT_EQ(grids_for(named, 4), (std::vector{tall, comm::ProcessGrid{.columns = 2, .rows = 2}}));
-  EXPECT_EQ(grids_for(named, 2), std::vector{pair});
-  EXPECT_THROW(static_cast<void>(grids_for(named, 3)), InputError);
-  EXPECT_EQ(grids_for({}, 4).size(), 3U);
-}
-
 }  // namespace
 }  // namespace cg2d::sweep_plan_test

@@ -1,6 +1,6 @@
 #pragma once
 
-// A folder that all ranks of a test write into or read from, and errors that all of them must get.
+// A folder or a file that all ranks of a test write into or read from, and errors that all of them must get.
 
 #include <gtest/gtest.h>
 
@@ -47,6 +47,21 @@ class CommonFolder {
  private:
   TemporaryFolder own_;
   std::string path_ = group().broadcast(own_.path().string());
+};
+
+/// Tests of a file that all ranks read: its name is the same on all of them.
+class SharedFileTest : public testing::Test {
+ protected:
+  /// The folder may be entered by whatever user a test becomes.
+  SharedFileTest() {
+    using enum std::filesystem::perms;
+    std::filesystem::permissions(folder_.path(), owner_all | others_exec);
+  }
+  /// Collective.
+  void write(const std::string& content) const { folder_.write("file", content); }
+
+  CommonFolder folder_;
+  std::string path_ = folder_.path() + "/file";
 };
 
 /// The text of the RunError of a collective call, the same on every rank; "no error" where it throws none.

@@ -20,25 +20,20 @@ struct FaultPlan {
   std::vector<FaultKind> kinds{};
   PanelDirection direction = PanelDirection::read;
   int first = 0;
-};
+  int request_count = 0;  ///< of its direction, so far
 
-/// The plan of all faulty readers of this process, and the requests of its direction so far.
-struct FaultState {
-  FaultPlan plan;
-  int request_count = 0;
-
-  FaultKind next(PanelDirection direction) {
-    if (direction != plan.direction) return FaultKind::none;
-    const int number = request_count++ - plan.first;
-    return number >= 0 && number < std::ssize(plan.kinds) ? plan.kinds[static_cast<size_t>(number)]
-                                                          : FaultKind::none;
+  FaultKind next(PanelDirection of_request) {
+    if (of_request != direction) return FaultKind::none;
+    const int number = request_count++ - first;
+    return number >= 0 && number < std::ssize(kinds) ? kinds[static_cast<size_t>(number)] : FaultKind::none;
   }
 };
-inline FaultState& fault_state() {
-  static FaultState state;
-  return state;
+/// The plan of all faulty readers of this process.
+inline FaultPlan& fault_plan() {
+  static FaultPlan plan;
+  return plan;
 }
-inline void plan_faults(FaultPlan plan) { fault_state() = {.plan = std::move(plan)}; }
+inline void plan_faults(FaultPlan plan) { fault_plan() = std::move(plan); }
 
 /// Reads and writes by the reader "threads".
 class FaultyReader final : public PanelIo {
@@ -48,19 +43,13 @@ class FaultyReader final : public PanelIo {
   void start(const PanelRequest& request) override {
     auto& one = under_way_[request.slot];
     one = {.request = request, .kind = FaultKind::none};
-    if (request.direction == PanelDirection::write) {
-      one.kind = fault_state().next(request.direction);
-      one.flip_bit();
-    }
+    if (request.direction == PanelDirection::write) one.meet_fault();
     inner_->start(request);
   }
   PanelResult wait(int slot) override {
     auto result = inner_->wait(slot);
     auto& one = under_way_[slot];
-    if (one.request.direction == PanelDirection::read) {
-      one.kind = fault_state().next(one.request.direction);
-      one.flip_bit();
-    }
+    if (one.request.direction == PanelDirection::read) one.meet_fault();
     if (one.kind == FaultKind::error) result = {.byte_count = 0, .error = EIO};
     if (one.kind == FaultKind::short_count) result.byte_count /= 2;
     one.kind = FaultKind::none;
@@ -73,7 +62,8 @@ class FaultyReader final : public PanelIo {
     FaultKind kind = FaultKind::none;
 
     /// Damages what is written on its way to the file, and what is read in memory.
-    void flip_bit() const {
+    void meet_fault() {
+      kind = fault_plan().next(request.direction);
       if (kind == FaultKind::flipped_bit) request.memory[request.memory.size() / 3] ^= std::byte{8};
     }
   };

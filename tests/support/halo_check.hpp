@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "comm/halo.hpp"
@@ -38,19 +39,6 @@ inline double value_at(const comm::HaloView& view, const Point& point) {
              view.plane_stride * (point[2] - view.box.ranges[2].begin)];
 }
 
-/// One point, lines, thin boxes with ranks that have no points, primes.
-inline std::vector<comm::Extents> awkward_extents() {
-  return {{1, 1, 1}, {11, 1, 1}, {1, 13, 1}, {1, 1, 7}, {5, 3, 1}, {7, 5, 3}, {4, 2, 9}, {8, 8, 8}};
-}
-
-/// Faces and everything, one point wide and wider.
-inline std::vector<comm::HaloShape> halo_shapes() {
-  return {{.width = 1, .has_corners = false},
-          {.width = 1, .has_corners = true},
-          {.width = 2, .has_corners = false},
-          {.width = 3, .has_corners = true}};
-}
-
 inline std::string describe(const comm::DomainLayout& layout, const comm::HaloShape& shape) {
   const auto& extents = layout.extents();
   return std::to_string(extents[0]) + "x" + std::to_string(extents[1]) + "x" + std::to_string(extents[2]) +
@@ -58,12 +46,21 @@ inline std::string describe(const comm::DomainLayout& layout, const comm::HaloSh
          (shape.has_corners ? " with corners" : "");
 }
 
-/// Calls visit(layout, shape) for every awkward domain on every grid of that many ranks, with every shape.
+/// Calls visit(layout, shape) for domains on every grid of that many ranks: one point, lines, thin boxes with ranks that have no points, primes.
+/// Shapes: faces and everything, one point wide and wider.
 template <typename Visit>
 void for_every_halo(int rank_count, const Visit& visit) {
-  for (const auto& extents : awkward_extents()) {
+  for (const auto& extents : {comm::Extents{1, 1, 1},
+                              {11, 1, 1},
+                              {1, 13, 1},
+                              {1, 1, 7},
+                              {5, 3, 1},
+                              {7, 5, 3},
+                              {4, 2, 9},
+                              {8, 8, 8}}) {
     for (const auto& grid : comm::domain_grids(rank_count)) {
-      for (const auto& shape : halo_shapes()) visit(comm::DomainLayout(extents, grid), shape);
+      for (const auto& [width, has_corners] : {std::pair{1, false}, {1, true}, {2, false}, {3, true}})
+        visit(comm::DomainLayout(extents, grid), comm::HaloShape{.width = width, .has_corners = has_corners});
     }
   }
 }

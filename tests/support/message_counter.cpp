@@ -73,11 +73,6 @@ int MPI_Ireduce_scatter(const void* from, void* to, const int to_counts[], MPI_D
   ++counts().messages;
   return PMPI_Ireduce_scatter(from, to, to_counts, type, operation, ranks, request);
 }
-int MPI_Iallgather(const void* from, int count, MPI_Datatype type, void* to, int to_count,
-                   MPI_Datatype to_type, MPI_Comm ranks, MPI_Request* request) {
-  ++counts().messages;
-  return PMPI_Iallgather(from, count, type, to, to_count, to_type, ranks, request);
-}
 int MPI_Iallgatherv(const void* from, int count, MPI_Datatype type, void* to, const int to_counts[],
                     const int starts[], MPI_Datatype to_type, MPI_Comm ranks, MPI_Request* request) {
   ++counts().messages;
@@ -89,10 +84,6 @@ int MPI_Ineighbor_alltoallv(const void* from, const int counts_[], const int sta
   ++counts().messages;
   return PMPI_Ineighbor_alltoallv(from, counts_, starts, type, to, to_counts, to_starts, to_type, ranks,
                                   request);
-}
-int MPI_Ibcast(void* data, int count, MPI_Datatype type, int root, MPI_Comm ranks, MPI_Request* request) {
-  ++counts().messages;
-  return PMPI_Ibcast(data, count, type, root, ranks, request);
 }
 int MPI_Finalize() {
   write_counts();

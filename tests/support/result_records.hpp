@@ -45,25 +45,19 @@ inline ResultRecord failed_record_of(int columns, int rows, const std::string& s
   return record;
 }
 
-/// The result of a run in a sweep.
-inline nlohmann::ordered_json sweep_json(const RunReport& report, SweptRun swept) {
-  RunDocument document{.report = report};
-  swept.problem_class = report.problem.class_name;
-  document.sweep = std::move(swept);
-  return json_of(document);
-}
-
 /// A result in a sweep: that of a run that could not begin, the only kind that exists without a run.
 inline nlohmann::ordered_json sweep_json_of(int columns, int rows, int round) {
   RunReport report;
   report.code = ExitCode::memory;
   report.reason = "not enough memory";
   report.problem = *find_class("S");
-  return sweep_json(report, {.asked = asked_on(columns, rows),
-                             .round = round,
-                             .round_count = 3,
-                             .duration_s = 0.25,
-                             .session = "a session"});
+  return json_of(RunDocument{.report = report,
+                             .sweep = SweptRun{.asked = asked_on(columns, rows),
+                                               .problem_class = "S",
+                                               .round = round,
+                                               .round_count = 3,
+                                               .duration_s = 0.25,
+                                               .session = "a session"}});
 }
 
 /// A result as a line of a sweep's file, with its end.

@@ -3,11 +3,11 @@
 // Laplacians on a box straight from their definition, one row after the other: slow, and independent of the
 // program's own assembly and stencils.
 
-#include <cmath>
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <cstdlib>
 #include <map>
-#include <numbers>
 #include <vector>
 
 #include "cg/matrix/stencil.hpp"
@@ -37,33 +37,6 @@ inline StencilRowMaps reference_rows(const Stencil& stencil) {
     }
   }
   return rows;
-}
-
-/// The eigenvalue of the product of sines with these numbers of half waves (1 ... extent) along each dimension.
-inline double eigenvalue(const Stencil& stencil, const std::array<int, 3>& waves) {
-  const size_t dimensions = stencil.point_count == 5 ? 2 : 3;
-  double sum = 0.0;
-  double product = 1.0;
-  for (size_t k = 0; k < dimensions; ++k) {
-    const double cosine =
-        std::cos(std::numbers::pi * waves[k] / (static_cast<double>(stencil.extents[k]) + 1.0));
-    sum += 2.0 - 2.0 * cosine;
-    product *= 1.0 + 2.0 * cosine;
-  }
-  return stencil.point_count == 27 ? 27.0 - product : sum;
-}
-
-/// Element `row` of that eigenvector.
-inline double eigenvector_element(const Stencil& stencil, const std::array<int, 3>& waves, int64_t row) {
-  const auto nx = stencil.extents[0];
-  const auto ny = stencil.extents[1];
-  const std::array<int64_t, 3> point{row % nx, row / nx % ny, row / (nx * ny)};
-  double product = 1.0;
-  for (size_t k = 0; k < 3; ++k) {
-    product *= std::sin(std::numbers::pi * waves[k] * (static_cast<double>(point[k]) + 1.0) /
-                        (static_cast<double>(stencil.extents[k]) + 1.0));
-  }
-  return product;
 }
 
 /// One point, lines along each dimension, thin and thick boxes, primes: most cannot be divided evenly by any

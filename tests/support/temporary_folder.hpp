@@ -1,6 +1,6 @@
 #pragma once
 
-// Folders that tests write into.
+// Folders that tests write into; made-up trees of the system's files.
 
 #include <cerrno>
 #include <cstdlib>
@@ -8,6 +8,8 @@
 #include <fstream>
 #include <string>
 #include <system_error>
+
+#include "cg/base/system_files.hpp"
 
 namespace cg2d::test {
 
@@ -41,6 +43,12 @@ class TemporaryFolder {
 
  private:
   std::filesystem::path path_;
+};
+
+/// The files are written as "proc/stat", "sys/devices/...".
+class SystemTree : public TemporaryFolder {
+ public:
+  SystemFolders folders() const { return {.proc = path("proc"), .sys = path("sys")}; }
 };
 
 }  // namespace cg2d::test

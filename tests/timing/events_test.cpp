@@ -67,21 +67,10 @@ TEST(FindRoleTest, KnowsEachCandidate) {
   EXPECT_FALSE(find_role(EventRole::cycles, {"PAPI_REF_CYC"}).has_value());
 }
 
-TEST(RequireKnownEventsTest, SaysWhichNameIsMeant) {
+TEST(RequireKnownEventsTest, KnowsNamesThatCannotBeCountedHere) {
   if (!papi_version()) GTEST_SKIP() << "cg2d was built without PAPI, which knows these names";
-  const auto message_for = [](const std::string& name) {
-    return test::message_of([&] {
-      require_known_events({"perf::TASK-CLOCK", "cache", "PAPI_TOT_CYC", name}, "--papi", group_names());
-    });
-  };
-  EXPECT_NE(message_for("papi_tot_inst").find("did you mean PAPI_TOT_INS?"), std::string::npos);
-  EXPECT_NE(message_for("cahce").find("did you mean cache?"), std::string::npos);
-  EXPECT_NE(message_for("perf::CYCLE").find("did you mean perf::CYCLES?"), std::string::npos);
-  EXPECT_EQ(message_for("QQQQQQQQQQQQ").find("did you mean"), std::string::npos);
-  // These exist, whether or not they can be counted here.
-  for (const auto* name :
-       {"perf::CPU-MIGRATIONS", "perf::INSTRUCTIONS", "PAPI_L3_TCM", "software", "perf::CYCLES:u=1"})
-    EXPECT_EQ(message_for(name), "no error") << name;
+  EXPECT_NO_THROW(require_known_events({"cache", "perf::CPU-MIGRATIONS", "PAPI_L3_TCM", "perf::CYCLES:u=1"},
+                                       "--papi", group_names()));
 }
 
 // ---------------------------------------------------------------- names of software events
@@ -172,10 +161,8 @@ TEST(DoubtTest, EventsThatStandStill) {
   auto report = two_ranks({"PAPI_L2_TCM", "perf::CPU-MIGRATIONS"});
   EXPECT_EQ(doubt_about(report.counters, report.repeats.front(), 0), "");
   for (auto& rank : report.repeats.front().counts) rank.region = {};
-  EXPECT_NE(doubt_about(report.counters, report.repeats.front(), 0).find("PAPI_L2_TCM counted nothing"),
-            std::string::npos);
-  EXPECT_EQ(doubt_about(report.counters, report.repeats.front(), 1),
-            "");  // there may be none
+  test::expect_in(doubt_about(report.counters, report.repeats.front(), 0), "PAPI_L2_TCM counted nothing");
+  EXPECT_EQ(doubt_about(report.counters, report.repeats.front(), 1), "");  // there may be none
 }
 
 /// Work of another thread is the rank's where a rank has several.

@@ -4,12 +4,10 @@
 
 #include <gtest/gtest.h>
 
-#include <filesystem>
 #include <string>
 #include <vector>
 
 #include "support/mpi_test.hpp"
-#include "support/temporary_folder.hpp"
 
 namespace cg2d::speed_trial_test {
 namespace {
@@ -80,23 +78,6 @@ TEST_F(SpeedChoiceTest, OtherPlacesAndRanksThatAreSlowOnPurposeAreMeasured) {
   EXPECT_EQ(trial.not_kept_because, "--no-profile");
   EXPECT_GT(trial.duration_s, 0.0);
   for (const double speed : trial.speeds) EXPECT_GT(speed, 0.0);
-}
-
-TEST_F(SpeedChoiceTest, TheNextRunKnowsThem) {
-  // Rank 0 writes and reads.
-  const test::TemporaryFolder own_folder;
-  const std::filesystem::path folder = group().broadcast(own_folder.path().string());
-  const ProfileSource source{
-      .path = (folder / "profile.json").string(), .keeps_disturbed = true, .may_be_new = true};
-  const auto first = choose(load_profile(source, environment_, group()), source);
-  EXPECT_EQ(first.kept_in, source.path);
-  EXPECT_EQ(first.not_kept_because, "");
-  const auto second = choose(load_profile(source, environment_, group()), source);
-  EXPECT_TRUE(second.from_profile);
-  EXPECT_EQ(second.speeds, first.speeds);
-  EXPECT_EQ(second.shares, first.shares);
-  EXPECT_EQ(second.measured.attempts, 1);
-  group().barrier();
 }
 
 TEST_F(SpeedChoiceTest, MeasuresAgainWhereBlocksOfTheSharesHaveAnotherShapeOnly) {

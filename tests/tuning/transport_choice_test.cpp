@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -14,7 +13,6 @@
 #include "cg/matrix/matrix_source.hpp"
 #include "support/mpi_test.hpp"
 #include "support/npb_reference.hpp"
-#include "support/temporary_folder.hpp"
 
 namespace cg2d::transport_choice_test {
 namespace {
@@ -100,73 +98,35 @@ TEST(TryTransportsTest, TransportsWithoutTheFormOfTheSumAreLeftOut) {
   }
 }
 
-TransportCase conditions_of(int node_count = 1) {
-  return {.matrix = npb_matrix_key("S", 1400, 7),
-          .configuration = {.grid = {.columns = 1, .rows = group().size()},
-                            .kernel = "sell",
-                            .transport = std::string(automatic_choice)},
-          .node_count = node_count};
-}
-
-/// Every available transport, the last one of the table the fastest.
-TransportCase case_of(TransportCase timed) {
-  double step_s = 1e-3;
-  for (const auto& name : available_names())
-    timed.transports.push_back({.name = name, .step_s = step_s /= 2});
-  std::ranges::reverse(timed.transports);  // as they are written: the one that was taken first
-  return timed;
-}
-
 TEST(KnownTransportsTest, OtherConditionsOrAMissingTransportIsNotKnown) {
-  LoadedProfile profile{.processor = {.transports = {case_of(conditions_of())}}, .path = "p", .absence = ""};
-  EXPECT_FALSE(known_transports(group(), {}, conditions_of()).has_value());
-  EXPECT_FALSE(known_transports(group(), profile, conditions_of(2)).has_value());
+  const TransportCase conditions{.matrix = npb_matrix_key("S", 1400, 7),
+                                 .configuration = {.grid = {.columns = 1, .rows = group().size()},
+                                                   .kernel = "sell",
+                                                   .transport = std::string(automatic_choice)}};
+  auto timed = conditions;
+  timed.transports = {{.name = "of another machine", .step_s = 1e-9}};
+  for (const auto& name : available_names()) timed.transports.push_back({.name = name, .step_s = 1e-3});
+  LoadedProfile profile{.processor = {.transports = {timed}}, .path = "p", .absence = ""};
+  const auto known = known_transports(group(), profile, conditions);
+  ASSERT_TRUE(known.has_value());
+  EXPECT_TRUE(known->from_profile);
+  EXPECT_EQ(known->kept_in, "p");
+  EXPECT_EQ(names_of(known->tried), available_names());
+  EXPECT_EQ(known->best, available_names().front()) << "the one that was taken stands first";
+  EXPECT_FALSE(known_transports(group(), {}, conditions).has_value());
   for (auto change : std::vector<void (*)(TransportCase&)>{
+           [](auto& other) { other.node_count = 2; },
            [](auto& other) { other.matrix = npb_matrix_key("U", 1400, 8); },
            [](auto& other) { other.configuration.sum_form = comm::SumForm::whole_block; },
            [](auto& other) { other.configuration.kernel = "symmetric"; },
            [](auto& other) { other.configuration.cut = "nonzeros"; },
            [](auto& other) { other.wait_mode = comm::WaitMode::yield; }}) {
-    auto conditions = conditions_of();
-    change(conditions);
-    EXPECT_FALSE(known_transports(group(), profile, conditions).has_value());
+    auto other = conditions;
+    change(other);
+    EXPECT_FALSE(known_transports(group(), profile, other).has_value());
   }
-  auto& transports = profile.processor.transports[0].transports;
-  transports.erase(transports.begin());
-  EXPECT_FALSE(known_transports(group(), profile, conditions_of()).has_value());
-}
-
-TEST(KeepResultTest, TheNextRunFindsThem) {
-  // Rank 0 writes and reads.
-  const test::TemporaryFolder own_folder;
-  const std::filesystem::path folder = group().broadcast(own_folder.path().string());
-  const ProfileSource source{.is_used = true, .path = (folder / "profile.json").string()};
-  const auto environment = inspect_environment(group(), 1);
-  TransportTrial trial;
-  trial.best = "two-sided";
-  trial.tried = case_of(conditions_of()).transports;
-  trial.measured = {.date = "2026-11-22T12:30:00Z", .disturbance = "a busy day"};
-  auto timed = conditions_of();
-  timed.transports = trial.tried;
-  timed.measured = trial.measured;
-  keep_result(group(), source, common_processor(environment), {.transports = {timed}}, trial);
-  EXPECT_EQ(trial.kept_in, source.path);
-  EXPECT_EQ(trial.not_kept_because, "");
-  const auto profile = load_profile(source, environment, group());
-  EXPECT_FALSE(profile.processor.knows_kernels()) << "nothing is known of kernels";
-  EXPECT_NE(profile.absence.find("knows nothing of kernels"), std::string::npos) << profile.absence;
-  auto with_others = profile;
-  auto& transports = with_others.processor.transports;
-  transports.front().transports.push_back({.name = "of another machine", .step_s = 1e-9});
-  transports.insert(transports.begin(), case_of(conditions_of(2)));
-  const auto known = known_transports(group(), with_others, conditions_of());
-  ASSERT_TRUE(known.has_value());
-  EXPECT_TRUE(known->from_profile);
-  EXPECT_EQ(known->kept_in, source.path);
-  EXPECT_EQ(known->tried.size(), available_names().size());
-  EXPECT_EQ(known->best, available_names().back());
-  EXPECT_EQ(known->measured.disturbance, "a busy day");
-  group().barrier();
+  profile.processor.transports[0].transports.pop_back();
+  EXPECT_FALSE(known_transports(group(), profile, conditions).has_value());
 }
 
 }  // namespace

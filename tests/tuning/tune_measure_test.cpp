@@ -61,7 +61,8 @@ TEST(MeasureRowLengthsTest, GivesACurveWithTheSameCrossoverOnEveryRank) {
   EXPECT_EQ(group().minimum(length), group().maximum(length));
 }
 
-TEST(MeasureCaseTest, RanksEveryKernelAndTheyAgree) {
+/// (The kernels: tests/program/tune_test.py.)
+TEST(MeasureCaseTest, HasTheStagesThatAreExpected) {
   const Problem& problem = *find_class("S");
   const auto grid = comm::factorizations(group().size()).back();
   const CaseConfig config{.source = default_source().make(problem),
@@ -71,21 +72,10 @@ TEST(MeasureCaseTest, RanksEveryKernelAndTheyAgree) {
   std::vector<std::string> stages;
   const auto tuned =
       measure_case(group(), config, [&](const std::string& stage) { stages.push_back(stage); });
-  EXPECT_EQ(tuned.matrix, config.source->facts().key);
-  EXPECT_EQ(tuned.configuration, config.configuration);
-  const auto kernel_count = static_cast<size_t>(std::ranges::count_if(
-      kernels::kernel_table(), [](const auto& row) { return row.has_use_for == nullptr; }));
-  EXPECT_EQ(tuned.kernels.size(), kernel_count);
-  EXPECT_LT(kernel_count, kernels::kernel_table().size());
   std::vector<std::string> planned;
   for (const auto& work : works_of_case(config)) planned.push_back(work.key);
   EXPECT_EQ(stages, planned);
-  EXPECT_EQ(stages.size(), kernel_count + 2);  // the matrix, each kernel, and the race
-  for (const auto& kernel : tuned.kernels) {
-    EXPECT_GT(kernel.step_s, 0.0);
-    const auto defaults = kernels::kernel_named(kernel.name).defaults;
-    EXPECT_EQ(kernel.tuning.prefetch_distance.has_value(), defaults.prefetch_distance.has_value());
-  }
+  EXPECT_EQ(stages.size(), tuned.kernels.size() + 2);  // the matrix, each kernel, and the race
 }
 
 }  // namespace
