@@ -26,31 +26,25 @@ void for_every_layout(const Visit& visit) {
   });
 }
 
-TEST(ProcessGridTest, RankNumbersRunAlongTheProcessRows) {
+TEST(ProcessGridTest, RanksStandAlongTheProcessRowsOrWhereAnOrderPutsThem) {
   const ProcessGrid grid{.columns = 3, .rows = 2};
   EXPECT_EQ(grid.name(), "3x2");
   EXPECT_EQ(grid.rank_count(), 6);
-  EXPECT_EQ(grid.rank_at(0, 2), 2);
-  EXPECT_EQ(grid.rank_at(1, 0), 3);
-  for (int rank = 0; rank < grid.rank_count(); ++rank) {
-    EXPECT_EQ(grid.rank_at(grid.row_of(rank), grid.column_of(rank)), rank);
-  }
-}
-
-TEST(ProcessGridTest, RanksStandWhereAnOrderPutsThem) {
-  const ProcessGrid grid{.columns = 3, .rows = 2};
-  const std::vector<int> rank_at{4, 2, 0, 5, 1, 3};
-  const auto placed = grid.in_order(rank_at);
-  for (int place = 0; place < 6; ++place) {
-    const int rank = rank_at[static_cast<size_t>(place)];
-    EXPECT_EQ(placed.place_of(rank), place);
-    EXPECT_EQ(placed.rank_at(place / 3, place % 3), rank);
-    EXPECT_EQ(placed.row_of(rank), place / 3);
-    EXPECT_EQ(placed.column_of(rank), place % 3);
+  const std::vector usual{0, 1, 2, 3, 4, 5};
+  const std::vector other{4, 2, 0, 5, 1, 3};
+  const auto placed = grid.in_order(other);
+  for (const auto& [one, rank_at] : {std::pair(grid, usual), std::pair(placed, other)}) {
+    for (int place = 0; place < 6; ++place) {
+      const int rank = rank_at[static_cast<size_t>(place)];
+      EXPECT_EQ(one.place_of(rank), place);
+      EXPECT_EQ(one.rank_at(place / 3, place % 3), rank);
+      EXPECT_EQ(one.row_of(rank), place / 3);
+      EXPECT_EQ(one.column_of(rank), place % 3);
+    }
   }
   EXPECT_EQ(placed, grid) << "of the same shape";
-  EXPECT_EQ(grid.in_order(rank_at).order, placed.order) << "one object";
-  EXPECT_EQ(placed.in_order(std::vector{0, 1, 2, 3, 4, 5}).order, nullptr);
+  EXPECT_EQ(grid.in_order(other).order, placed.order) << "one object";
+  EXPECT_EQ(placed.in_order(usual).order, nullptr);
   for (const auto& wrong : {std::vector{0, 1, 2, 3, 4}, std::vector{0, 1, 2, 3, 4, 4},
                             std::vector{0, 1, 2, 3, 4, 6}, std::vector{0, 1, 2, 3, 4, -1}})
     EXPECT_THROW((void)grid.in_order(wrong), std::invalid_argument);

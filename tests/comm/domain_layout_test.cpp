@@ -63,13 +63,6 @@ TEST(DomainLayoutTest, EveryPointHasOneRankAndExtentsAreEven) {
   }
 }
 
-TEST(DomainLayoutTest, BoxesIntersect) {
-  const auto box = [](IndexRange x, IndexRange y) { return Box{.ranges = {x, y, IndexRange{0, 1}}}; };
-  EXPECT_EQ(intersection(box({0, 5}, {0, 5}), box({3, 9}, {1, 2})), box({3, 5}, {1, 2}));
-  EXPECT_TRUE(intersection(box({0, 5}, {0, 5}), box({5, 9}, {0, 5})).is_empty());
-  EXPECT_EQ(intersection(box({0, 5}, {0, 5}), box({7, 9}, {0, 5})).size(), 0);
-}
-
 TEST(DomainLayoutTest, TheBestGridHasTheSmallestFaces) {
   EXPECT_EQ(best_domain_grid({10, 10, 10}, 8).parts, (std::array{2, 2, 2}));
   EXPECT_EQ(best_domain_grid({100, 10, 10}, 4).parts, (std::array{4, 1, 1}));

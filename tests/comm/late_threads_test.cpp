@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <barrier>
 #include <chrono>
@@ -15,7 +16,6 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <new>
 #include <random>
 #include <span>
 #include <string>
@@ -25,7 +25,6 @@
 
 #include "comm/halo.hpp"
 #include "comm/put_link.hpp"
-#include "comm/shared_counter.hpp"
 #include "comm/shared_memory.hpp"
 #include "support/halo_check.hpp"
 #include "support/layouts.hpp"
@@ -58,15 +57,10 @@ class Delays {
 };
 
 /// Zeroed memory on a border of pages.
-struct PageDelete {
-  void operator()(std::byte* bytes) const { ::operator delete (bytes, std::align_val_t{4096}); }
+struct alignas(4096) Page {
+  std::array<std::byte, 4096> bytes{};
 };
-using Pages = std::unique_ptr<std::byte, PageDelete>;
-Pages zeroed_pages(size_t byte_count) {
-  Pages pages(static_cast<std::byte*>(::operator new (byte_count, std::align_val_t{4096})));
-  std::fill_n(pages.get(), byte_count, std::byte{0});
-  return pages;
-}
+std::vector<Page> zeroed_pages(size_t byte_count) { return std::vector<Page>(byte_count / sizeof(Page) + 1); }
 
 /// Runs work(rank) in a thread for each rank.
 void run_ranks(int rank_count, const std::function<void(int)>& work) {
@@ -156,87 +150,33 @@ MakeLink put_link(ThreadGroup& group, int rank) {
   };
 }
 
-/// work(communicator, check) in a thread for each rank. Returns how often they have met at barriers.
-template <typename Work>
-int barriers_of(ProcessGrid grid, SumForm form, const Work& work) {
-  const auto layout = BlockLayout::even(5 * grid.rank_count(), grid);
-  const CommunicatorOptions options{.sum_form = form, .mirrored = true};
-  constexpr int64_t memory_size = 4096;
-  ThreadGroup group(grid.rank_count(), memory_size);
-  run_ranks(grid.rank_count(), [&](int rank) {
-    EXPECT_LE(put_memory_size(layout, rank, options), memory_size);
-    Waiter waiter(WaitMode::yield);
-    const auto communicator =
-        make_buffered_communicator("put", {rank, waiter}, layout, options, put_link(group, rank));
-    test::ProductCheck check(*communicator, layout, rank);
-    work(*communicator, check);
-  });
-  return group.barrier_count;
-}
-
+/// That writers wait for readers without a sum of scalars in between, or with one in two halves: communicator_contract_test.
 TEST(PutLinkTest, ProductsOfThreadsThatAreLateAtRandom) {
-  // With 3 and 4 threads together 44 messages per round, in each form: almost a million.
+  constexpr int64_t memory_size = 4096;
+  // With 3 and 4 threads together 44 messages per round, in each form, and more for the sums in a row: about a million.
   for (const auto grid : {ProcessGrid{.columns = 3, .rows = 1}, ProcessGrid{.columns = 2, .rows = 2}}) {
     for (const auto form : all_sum_forms) {
       SCOPED_TRACE(grid.name());
-      const int barriers =
-          barriers_of(grid, form, [&](Communicator& communicator, test::ProductCheck& check) {
-            const int rounds = stress_rounds(10'000);
-            for (int round = 0; round < rounds && !testing::Test::HasFailure(); ++round) {
-              check.expect_collection(round);
-              check.expect_sum_and_shuffle(round);
-              check.expect_scalar_sum(1, round);
-            }
-            EXPECT_GT(communicator.sent(Operation::collect).message_count, rounds);
-          });
-      EXPECT_EQ(barriers, 0);  // a sum of scalars is between any two runs of an operation
+      const auto layout = BlockLayout::even(5 * grid.rank_count(), grid);
+      const CommunicatorOptions options{.sum_form = form, .mirrored = true};
+      ThreadGroup group(grid.rank_count(), memory_size);
+      run_ranks(grid.rank_count(), [&](int rank) {
+        EXPECT_LE(put_memory_size(layout, rank, options), memory_size);
+        Waiter waiter(WaitMode::yield);
+        const auto communicator =
+            make_buffered_communicator("put", {rank, waiter}, layout, options, put_link(group, rank));
+        test::ProductCheck check(*communicator, layout, rank);
+        const int rounds = stress_rounds(10'000);
+        for (int round = 0; round < rounds && !testing::Test::HasFailure(); ++round) {
+          check.expect_collection(round);
+          check.expect_sum_and_shuffle(round);
+          for (int sum = 0; sum <= round % 4; ++sum) check.expect_scalar_sum(1, round + sum);
+        }
+        EXPECT_GT(communicator->sent(Operation::collect).message_count, rounds);
+      });
+      EXPECT_EQ(group.barrier_count, 0);  // a sum of scalars is between any two runs of an operation
     }
   }
-}
-
-TEST(PutLinkTest, WithoutASumOfScalarsInBetweenThereIsABarrier) {
-  for (const auto grid : {ProcessGrid{.columns = 2, .rows = 1}, ProcessGrid{.columns = 1, .rows = 3},
-                          ProcessGrid{.columns = 5, .rows = 1}}) {
-    const int barriers =
-        barriers_of(grid, SumForm::reduce_scatter, [](Communicator& /*all*/, test::ProductCheck& check) {
-          for (int round = 0; round < 50; ++round) {
-            check.expect_collection(round);
-            check.expect_sum_and_shuffle(round);
-            check.expect_collection_in_parts(round);
-          }
-        });
-    EXPECT_GT(barriers, 0);
-  }
-}
-
-TEST(PutLinkTest, ManySumsOfScalarsInARow) {
-  for (const int rank_count : {1, 2, 3, 6}) {
-    const int barriers = barriers_of({.columns = rank_count, .rows = 1}, SumForm::reduce_scatter,
-                                     [](Communicator& /*all*/, test::ProductCheck& check) {
-                                       const int rounds = stress_rounds(2'000);
-                                       for (int round = 0; round < rounds; ++round)
-                                         check.expect_scalar_sum(1, round);
-                                     });
-    EXPECT_EQ(barriers, 0);
-  }
-}
-
-TEST(PutLinkTest, ASumOfScalarsInTwoHalvesDoesNotEndTheReadingOfWhatCameAfterItBegan) {
-  constexpr ProcessGrid grid{.columns = 2, .rows = 2};
-  const int barriers =
-      barriers_of(grid, SumForm::reduce_scatter, [&](Communicator& communicator, test::ProductCheck& check) {
-        const int rounds = stress_rounds(2'000);
-        for (int round = 0; round < rounds; ++round) {
-          std::vector<double> values{1.0};
-          ScalarSum sum(communicator, values);
-          check.expect_collection(round);
-          sum.finish();
-          EXPECT_EQ(values.front(), grid.rank_count());
-          check.expect_collection(round + 10'000);
-          check.expect_scalar_sum(1, round);
-        }
-      });
-  EXPECT_GT(barriers, 0);
 }
 
 // ---------------------------------------------------------------- shared
@@ -339,13 +279,12 @@ NodeMap nodes_of(int rank_count, int ranks_per_node) {
   return NodeMap(node_of);
 }
 
-/// Runs work(communicator, rank) in a thread for each rank of the layout's grid.
-template <typename Work>
-void run_threads(const BlockLayout& layout, WaitMode mode, int ranks_per_node, const Work& work) {
+/// Products on a grid, each rank in a thread. Where no sum of scalars is between them, writers wait for readers.
+void expect_products(const BlockLayout& layout, WaitMode mode, int ranks_per_node, int rounds) {
   const CommunicatorOptions options{.mirrored = true};
   const int rank_count = layout.grid().rank_count();
   const auto nodes = nodes_of(rank_count, ranks_per_node);
-  std::vector<Pages> parts;
+  std::vector<std::vector<Page>> parts;
   for (int rank = 0; rank < rank_count; ++rank)
     parts.push_back(zeroed_pages(shared_part_byte_count(layout, nodes, rank, options)));
   Mailboxes boxes;
@@ -353,12 +292,22 @@ void run_threads(const BlockLayout& layout, WaitMode mode, int ranks_per_node, c
     Waiter waiter(mode);
     NodePlace place{.rank = rank, .nodes = nodes, .parts = {}, .memory = nullptr, .waiter = waiter};
     for (const int other : nodes.ranks_of(nodes.node_of(rank)))
-      place.parts.push_back(parts[static_cast<size_t>(other)].get());
+      place.parts.push_back(reinterpret_cast<std::byte*>(parts[static_cast<size_t>(other)].data()));
     const SharedPeers peers{
         .ranks_sleep = mode == WaitMode::yield,
         .make_link = [&](TrafficCounts& /*sent*/) { return std::make_unique<ThreadLink>(boxes, rank); }};
     const auto communicator = make_shared_communicator(std::move(place), peers, layout, options);
-    work(*communicator, rank);
+    test::ProductCheck check(*communicator, layout, rank);
+    Delays delays(rank);
+    for (int round = 0; round < rounds && !testing::Test::HasFailure(); ++round) {
+      check.expect_collection(round);
+      if (round % 5 == 0) continue;  // collections in a row
+      delays.maybe();
+      check.expect_sum_and_shuffle(round);
+      if (round % 3 == 1) check.expect_sum_and_shuffle(round + 1000);  // sums in a row
+      delays.maybe();
+      if (round % 7 < 3) check.expect_scalar_sum(2, round);
+    }
   });
 }
 
@@ -370,7 +319,7 @@ TEST(SharedMemoryTest, ProductsOfThreadsThatAreLateAtRandom) {
     int rounds;
   };
   constexpr ProcessGrid square_of_four{.columns = 2, .rows = 2};
-  // Seven exchanges per round and thread: more than a million together on one node.
+  // Some seven exchanges per round and thread: more than a million together on one node.
   for (const auto& [grid, mode, ranks_per_node, rounds] :
        {Case{square_of_four, WaitMode::yield, 0, 40'000},
         Case{{.columns = 1, .rows = 2}, WaitMode::spin, 0, 40'000},
@@ -379,66 +328,15 @@ TEST(SharedMemoryTest, ProductsOfThreadsThatAreLateAtRandom) {
         Case{square_of_four, WaitMode::yield, 1, 4'000}, Case{square_of_four, WaitMode::yield, 2, 4'000},
         Case{square_of_four, WaitMode::yield, 3, 4'000}}) {
     SCOPED_TRACE(grid.name() + ", nodes of " + std::to_string(ranks_per_node));
-    const auto layout = BlockLayout::even(37, grid);
-    const int round_count = stress_rounds(rounds);
-    run_threads(layout, mode, ranks_per_node, [&](Communicator& communicator, int rank) {
-      test::ProductCheck check(communicator, layout, rank);
-      Delays delays(rank);
-      for (int round = 0; round < round_count && !testing::Test::HasFailure(); ++round) {
-        check.expect_collection(round);
-        delays.maybe();
-        check.expect_sum_and_shuffle(round);
-        delays.maybe();
-        check.expect_scalar_sum(2, round);
-      }
-    });
+    expect_products(BlockLayout::even(37, grid), mode, ranks_per_node, stress_rounds(rounds));
   }
-}
-
-TEST(SharedMemoryTest, WithoutASumOfScalarsInBetweenWritersWaitForReaders) {
   for (const auto& grid : factorizations(6)) {
     for (const auto& named : test::layouts_of(101, grid)) {
       for (const int ranks_per_node : {0, 2, 4}) {
         SCOPED_TRACE(test::describe(named) + ", nodes of " + std::to_string(ranks_per_node));
-        run_threads(named.layout, WaitMode::yield, ranks_per_node, [&](Communicator& communicator, int rank) {
-          test::ProductCheck check(communicator, named.layout, rank);
-          Delays delays(rank);
-          for (int round = 0; round < 30; ++round) {
-            check.expect_collection(round);
-            if (round % 3 == 0) continue;  // collections in a row
-            delays.maybe();
-            check.expect_sum_and_shuffle(round);
-            if (round % 3 == 1) check.expect_sum_and_shuffle(round + 1000);  // sums in a row
-          }
-        });
+        expect_products(named.layout, WaitMode::yield, ranks_per_node, 30);
       }
     }
-  }
-}
-
-/// Data written before a counter is raised are visible to threads that poll it and to threads that sleep on
-/// it.
-TEST(SharedCounterTest, WhatWasWrittenBeforeIsSeenBehind) {
-  for (const auto mode : {WaitMode::spin, WaitMode::yield}) {
-    constexpr int rounds = 2'000;
-    SharedCounter written{};
-    SharedCounter read{};
-    int value = 0;
-    std::thread reader([&] {
-      Waiter waiter(mode);
-      for (int round = 1; round <= rounds; ++round) {
-        written.wait_for(static_cast<uint64_t>(round), waiter);
-        EXPECT_EQ(value, round);
-        read.add_one(1);
-      }
-    });
-    Waiter waiter(mode);
-    for (int round = 1; round <= rounds; ++round) {
-      value = round;
-      written.add_one(1);
-      read.wait_for(static_cast<uint64_t>(round), waiter);
-    }
-    reader.join();
   }
 }
 
@@ -488,11 +386,11 @@ TEST(HaloThreadsTest, ReadersInPlaceThatAreLateAtRandom) {
   for (const auto mode : {WaitMode::spin, WaitMode::yield}) {
     for (const auto& layout : layouts()) {
       const int rank_count = layout.grid().rank_count();
-      std::vector<Pages> memory;
+      std::vector<std::vector<Page>> memory;
       std::vector<std::byte*> parts;
       for (int rank = 0; rank < rank_count; ++rank) {
         memory.push_back(zeroed_pages(shared_halo_byte_count(layout, rank)));
-        parts.push_back(memory.back().get());
+        parts.push_back(reinterpret_cast<std::byte*>(memory.back().data()));
       }
       std::barrier<> everybody(rank_count);
       run_ranks(rank_count, [&](int rank) {

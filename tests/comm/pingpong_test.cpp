@@ -42,13 +42,12 @@ bool brought_exactly(std::span<const std::byte> memory, const VariableShape& sha
   return std::ranges::equal(expected, memory.first(expected.size()));
 }
 
-/// Round trips of one method; false on this rank if anything that came is wrong.
-bool brings_what_was_sent(comm::PingPong& memory, size_t method, const VariableShape& shape, int rank) {
-  bool is_right = true;
+/// Round trips of one method.
+void expect_round_trips(comm::PingPong& memory, size_t method, const VariableShape& shape, int rank) {
   const auto receive = [&](int round) {
     // No rank writes here now: the partner waits for this rank.
     memory.receive(method, shape);
-    is_right = is_right && brought_exactly(memory.incoming(method), shape, 1 - rank, round);
+    EXPECT_TRUE(brought_exactly(memory.incoming(method), shape, 1 - rank, round)) << "round " << round;
     std::ranges::fill(memory.incoming(method), untouched);
   };
   const auto send = [&](int round) {
@@ -60,16 +59,14 @@ bool brings_what_was_sent(comm::PingPong& memory, size_t method, const VariableS
     receive(round);
     if (rank == 1) send(round);
   }
-  return is_right;
 }
 
 /// The receiver does not yet have what the sender has written: incoming() changes in receive() only. The methods that
 /// need no receive() for the other rank's send().
-bool arrives_by_receiving(comm::RankGroup& pair, comm::PingPong& memory, size_t method,
-                          const VariableShape& shape) {
+void expect_arrival_by_receiving(comm::RankGroup& pair, comm::PingPong& memory, size_t method,
+                                 const VariableShape& shape) {
   std::ranges::fill(memory.incoming(method), untouched);
   pair.barrier();
-  bool is_right = true;
   if (pair.rank() == 0) {
     write_variables(memory.outgoing(method), shape, 0, 0);
     memory.send(method, shape);
@@ -77,14 +74,13 @@ bool arrives_by_receiving(comm::RankGroup& pair, comm::PingPong& memory, size_t 
     memory.receive(method, shape);
   } else {
     pair.barrier();
-    is_right = std::ranges::all_of(memory.incoming(method), [](auto byte) { return byte == untouched; });
+    EXPECT_TRUE(std::ranges::all_of(memory.incoming(method), [](auto byte) { return byte == untouched; }));
     memory.receive(method, shape);
-    is_right = is_right && brought_exactly(memory.incoming(method), shape, 0, 0);
+    EXPECT_TRUE(brought_exactly(memory.incoming(method), shape, 0, 0));
     write_variables(memory.outgoing(method), shape, 1, 0);
     memory.send(method, shape);
   }
   pair.barrier();
-  return is_right;
 }
 
 /// visit(a group of the two ranks) on these, while the others sleep.
@@ -116,10 +112,8 @@ void expect_all_methods(comm::RankGroup& pair, const std::vector<VariableShape>&
       for (const auto& shape : shapes) {
         SCOPED_TRACE(std::string(row.methods[method].name) + ", " + std::to_string(shape.count) + " x " +
                      std::to_string(shape.byte_count) + " bytes");
-        EXPECT_TRUE(brings_what_was_sent(*memory, method, shape, pair.rank()));
-        if (!sends_by_messages) {
-          EXPECT_TRUE(arrives_by_receiving(pair, *memory, method, shape));
-        }
+        expect_round_trips(*memory, method, shape, pair.rank());
+        if (!sends_by_messages) expect_arrival_by_receiving(pair, *memory, method, shape);
         pair.barrier();
         std::ranges::fill(memory->incoming(method), untouched);
         pair.barrier();

@@ -1,4 +1,4 @@
-// Butterflies for every group size up to 81, executed by a simulator; the parts of collections on every grid up to 9 x 9; and what nodes send to
+// Butterflies for every group size up to 81, executed without MPI; the parts of collections on every grid up to 9 x 9; and what nodes send to
 // each other.
 
 #include "comm/schedule.hpp"
@@ -6,11 +6,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cmath>
-#include <deque>
-#include <map>
 #include <numeric>
 #include <random>
 #include <utility>
@@ -31,128 +28,97 @@ int ceil_log2(int value) { return static_cast<int>(std::bit_width(static_cast<un
 int floor_log2(int value) { return static_cast<int>(std::bit_width(static_cast<unsigned>(value))) - 1; }
 bool is_power_of_two(int value) { return std::has_single_bit(static_cast<unsigned>(value)); }
 
-/// When a message counts as sent: at once (the system keeps it), or only when its receiver has taken it.
-enum class Delivery { eager, rendezvous };
-constexpr std::array both_deliveries{Delivery::eager, Delivery::rendezvous};
+/// A member of a group on its way through its schedule. It has a piece of one element.
+struct Member {
+  int number;
+  std::vector<ScheduleStep> steps;
+  std::vector<double> block;
+  std::vector<int> placed_count;  ///< how often each element was received in place
+  std::vector<double> sent{};     ///< by the step that has begun
+  size_t next_step = 0;
+  bool has_begun = false;
+  bool has_sent = false;
+  bool has_received = false;
 
-/// Executes the schedules of one group, whose members have a piece of one element each, and checks that they fit together.
-class GroupSimulation {
- public:
-  /// make(size, member): its schedule. blocks[m]: of member m, an element for each member.
-  template <typename MakeSchedule>
-  GroupSimulation(const MakeSchedule& make, std::vector<std::vector<double>> blocks) {
-    const int size = static_cast<int>(blocks.size());
-    for (int member = 0; member < size; ++member) {
-      members_.push_back({.steps = make(size, member).steps,
-                          .block = std::move(blocks[static_cast<size_t>(member)]),
-                          .placed_count = std::vector<int>(blocks.size())});
-    }
-  }
-
-  /// Runs all members, each as far as it gets, until none can continue. Expects that all end and no message
-  /// is left.
-  void run(Delivery delivery) {
-    delivery_ = delivery;
-    for (bool moved = true; moved;) {
-      moved = false;
-      for (size_t m = 0; m < members_.size(); ++m) moved |= advance(static_cast<int>(m));
-    }
-    for (size_t m = 0; m < members_.size(); ++m) {
-      EXPECT_EQ(members_[m].next_step, members_[m].steps.size()) << "member " << m << " waits for ever";
-    }
-    for (const auto& [way, messages] : under_way_) {
-      EXPECT_TRUE(messages.empty()) << "nobody takes a message from " << way.first << " to " << way.second;
-    }
-  }
-
-  const std::vector<double>& block(int member) const { return members_[static_cast<size_t>(member)].block; }
-  /// How often each element was received in place.
-  const std::vector<int>& placed_count(int member) const {
-    return members_[static_cast<size_t>(member)].placed_count;
-  }
-
- private:
-  struct Message {
-    PieceRun run;
-    std::vector<double> values;
-  };
-  struct Member {
-    std::vector<ScheduleStep> steps;
-    std::vector<double> block;
-    std::vector<int> placed_count;
-    size_t next_step = 0;
-    bool in_step = false;
-    bool send_done = false;
-    bool receive_done = false;
-  };
-
+  const ScheduleStep& step() const { return steps[next_step]; }
   std::vector<size_t> elements(const PieceRun& run) const {
     std::vector<size_t> found;
-    for (int k = 0; k < run.count; ++k) found.push_back(static_cast<size_t>(run.first + k) % members_.size());
+    for (int k = 0; k < run.count; ++k) found.push_back(static_cast<size_t>(run.first + k) % block.size());
     return found;
   }
+};
 
-  bool advance(int number) {
-    auto& member = members_[static_cast<size_t>(number)];
-    if (member.next_step == member.steps.size()) return false;
-    const auto& step = member.steps[member.next_step];
-    bool moved = false;
-    if (!member.in_step) {
-      begin_step(number, member, step);
-      moved = true;
+void begin_step(Member& member) {
+  const auto& step = member.step();
+  EXPECT_NE(step.send_to, member.number);
+  EXPECT_NE(step.receive_from, member.number);
+  member.has_begun = true;
+  member.has_sent = step.send_to == ScheduleStep::no_partner;
+  member.has_received = step.receive_from == ScheduleStep::no_partner;
+  if (member.has_sent) return;
+  const bool is_placed = !member.has_received && step.combine == Combine::place;
+  const auto received = member.elements(is_placed ? step.received : PieceRun{});
+  member.sent.clear();
+  for (const auto k : member.elements(step.sent)) {
+    EXPECT_EQ(std::ranges::count(received, k), 0) << "what is received overwrites what is sent";
+    member.sent.push_back(member.block[k]);
+  }
+}
+
+void receive(Member& member, Member& sender) {
+  const auto& step = member.step();
+  EXPECT_EQ(sender.step().sent, step.received)
+      << "member " << member.number << " expects other pieces than it gets";
+  auto next = sender.sent.begin();
+  for (const auto k : member.elements(step.received)) {
+    if (next == sender.sent.end()) break;
+    if (step.combine == Combine::add) {
+      member.block[k] += *next++;
+    } else {
+      member.block[k] = *next++;
+      ++member.placed_count[k];
     }
-    if (!member.receive_done) moved |= try_receive(number, member, step);
-    if (member.send_done && member.receive_done) {
-      member.in_step = false;
+  }
+  member.has_received = true;
+  sender.has_sent = true;
+}
+
+/// Executes the schedules of one group, make(size, member), each member as far as it gets, until none can continue, and expects that all end.
+/// A message has left when its receiver has taken it: what ends so ends with any buffers of the system, and each step takes one message, so
+/// nothing depends on which comes first. blocks[m]: of member m, an element for each member.
+template <typename MakeSchedule>
+std::vector<Member> executed(const MakeSchedule& make, const std::vector<std::vector<double>>& blocks) {
+  std::vector<Member> members;
+  for (const auto& block : blocks) {
+    const int number = static_cast<int>(members.size());
+    members.push_back({.number = number,
+                       .steps = make(static_cast<int>(blocks.size()), number).steps,
+                       .block = block,
+                       .placed_count = std::vector<int>(blocks.size())});
+  }
+  for (bool moved = true; moved;) {
+    moved = false;
+    for (auto& member : members) {
+      if (member.next_step == member.steps.size()) continue;
+      moved |= !member.has_begun;
+      if (!member.has_begun) begin_step(member);
+      if (!member.has_received) {
+        auto& sender = members.at(static_cast<size_t>(member.step().receive_from));
+        if (sender.has_begun && !sender.has_sent && sender.step().send_to == member.number) {
+          receive(member, sender);
+          moved = true;
+        }
+      }
+      if (!member.has_sent || !member.has_received) continue;
+      member.has_begun = false;
       ++member.next_step;
       moved = true;
     }
-    return moved;
   }
-
-  void begin_step(int number, Member& member, const ScheduleStep& step) {
-    const bool sends = step.send_to != ScheduleStep::no_partner;
-    const bool receives = step.receive_from != ScheduleStep::no_partner;
-    EXPECT_NE(step.send_to, number);
-    EXPECT_NE(step.receive_from, number);
-    member.in_step = true;
-    member.send_done = !sends || delivery_ == Delivery::eager;
-    member.receive_done = !receives;
-    if (!sends) return;
-    Message message{.run = step.sent, .values = {}};
-    const auto received = elements(receives && step.combine == Combine::place ? step.received : PieceRun{});
-    for (const auto k : elements(step.sent)) {
-      EXPECT_EQ(std::ranges::count(received, k), 0) << "what is received overwrites what is sent";
-      message.values.push_back(member.block[k]);
-    }
-    under_way_[{number, step.send_to}].push_back(std::move(message));
-  }
-
-  bool try_receive(int number, Member& member, const ScheduleStep& step) {
-    auto& messages = under_way_[{step.receive_from, number}];
-    if (messages.empty()) return false;
-    const Message message = std::move(messages.front());  // between two ranks messages do not overtake
-    messages.pop_front();
-    EXPECT_EQ(message.run, step.received) << "member " << number << " expects other pieces than it gets";
-    auto next = message.values.begin();
-    for (const auto k : elements(step.received)) {
-      if (next == message.values.end()) break;
-      if (step.combine == Combine::add) {
-        member.block[k] += *next++;
-      } else {
-        member.block[k] = *next++;
-        ++member.placed_count[k];
-      }
-    }
-    member.receive_done = true;
-    members_[static_cast<size_t>(step.receive_from)].send_done = true;
-    return true;
-  }
-
-  std::vector<Member> members_;
-  std::map<std::pair<int, int>, std::deque<Message>> under_way_;
-  Delivery delivery_ = Delivery::eager;
-};
+  for (const auto& member : members)
+    EXPECT_EQ(member.next_step, member.steps.size()) << "member " << member.number << " waits for ever";
+  return members;
+}
 
 /// Every member holds a partial sum of everything, which only it has contributed to: numbers of 40 random bits, so that no other sum of some of
 /// them, or of one twice, is theirs.
@@ -188,66 +154,42 @@ void for_every_group(const Visit& visit) {
 
 TEST(AllGatherTest, EndsWithAllPiecesOnAllMembersEachReceivedOnceInTheFewestSteps) {
   for_every_group([](int size) {
-    for (const auto delivery : both_deliveries) {
-      std::vector<double> everything(static_cast<size_t>(size));
-      std::iota(everything.begin(), everything.end(), 100.0);
-      std::vector<std::vector<double>> blocks(everything.size(),
-                                              std::vector<double>(everything.size(), -1.0));
-      for (size_t m = 0; m < blocks.size(); ++m) blocks[m][m] = everything[m];
-      GroupSimulation group(all_gather_schedule, blocks);
-      group.run(delivery);
-      for (int member = 0; member < size; ++member) {
-        EXPECT_EQ(group.block(member), everything) << "member " << member;
-        std::vector<int> received(static_cast<size_t>(size), 1);
-        received[static_cast<size_t>(member)] = 0;
-        EXPECT_EQ(group.placed_count(member), received) << "member " << member;
-        const auto schedule = all_gather_schedule(size, member);
-        EXPECT_EQ(schedule.group_size, size);
-        EXPECT_EQ(static_cast<int>(schedule.steps.size()), ceil_log2(size));
-      }
+    std::vector<double> everything(static_cast<size_t>(size));
+    std::iota(everything.begin(), everything.end(), 100.0);
+    std::vector<std::vector<double>> blocks(everything.size(), std::vector<double>(everything.size(), -1.0));
+    for (size_t m = 0; m < blocks.size(); ++m) blocks[m][m] = everything[m];
+    for (const auto& member : executed(all_gather_schedule, blocks)) {
+      EXPECT_EQ(member.block, everything) << "member " << member.number;
+      std::vector<int> received(everything.size(), 1);
+      received[static_cast<size_t>(member.number)] = 0;
+      EXPECT_EQ(member.placed_count, received) << "member " << member.number;
+      EXPECT_EQ(static_cast<int>(member.steps.size()), ceil_log2(size));
+      EXPECT_EQ(all_gather_schedule(size, member.number).group_size, size);
     }
   });
 }
 
 TEST(ReductionTest, SumsEveryContributionExactlyOnce) {
   for_every_group([](int size) {
-    for (const auto delivery : both_deliveries) {
-      const auto own = own_contributions(size);
-      double sum = 0.0;  // exact
-      for (const auto& block : own) sum += block.front();
-      GroupSimulation all(all_reduce_schedule, own);
-      GroupSimulation scattered(reduce_scatter_schedule, own);
-      all.run(delivery);
-      scattered.run(delivery);
-      for (int member = 0; member < size; ++member) {
-        EXPECT_EQ(all.block(member), std::vector<double>(own.size(), sum)) << "member " << member;
-        EXPECT_EQ(scattered.block(member)[static_cast<size_t>(member)], sum) << "member " << member;
-      }
-    }
+    const auto own = own_contributions(size);
+    double sum = 0.0;  // exact
+    for (const auto& block : own) sum += block.front();
+    for (const auto& member : executed(all_reduce_schedule, own))
+      EXPECT_EQ(member.block, std::vector<double>(own.size(), sum)) << "member " << member.number;
+    for (const auto& member : executed(reduce_scatter_schedule, own))
+      EXPECT_EQ(member.block[static_cast<size_t>(member.number)], sum) << "member " << member.number;
   });
 }
 
-/// Whatever arrives first: on all members of an all-reduce, and for each piece of a reduce-scatter.
 TEST(ReductionTest, SumsHaveOneOrderOfAdditions) {
   for_every_group([](int size) {
-    std::vector<double> whole;
-    std::vector<std::vector<double>> pieces;
-    for (const auto delivery : both_deliveries) {
-      GroupSimulation all(all_reduce_schedule, awkward_blocks(size));
-      GroupSimulation scattered(reduce_scatter_schedule, awkward_blocks(size));
-      all.run(delivery);
-      scattered.run(delivery);
-      if (whole.empty()) whole = all.block(0);
-      std::vector<double> numbers;
-      for (const auto& block : awkward_blocks(size)) numbers.push_back(block.front());
-      EXPECT_TRUE(same_bits(sum_as_all_reduce(numbers), whole.front()));
-      for (int member = 0; member < size; ++member) {
-        EXPECT_TRUE(same_bits(all.block(member), whole)) << "member " << member;
-        if (delivery == both_deliveries.front()) pieces.push_back(scattered.block(member));
-        EXPECT_TRUE(same_bits(scattered.block(member), pieces[static_cast<size_t>(member)]))
-            << "member " << member;
-      }
-    }
+    const auto blocks = awkward_blocks(size);
+    std::vector<double> numbers;
+    for (const auto& block : blocks) numbers.push_back(block.front());
+    const auto members = executed(all_reduce_schedule, blocks);
+    EXPECT_TRUE(same_bits(members.front().block.front(), sum_as_all_reduce(numbers)));
+    for (const auto& member : members)
+      EXPECT_TRUE(same_bits(member.block, members.front().block)) << "member " << member.number;
   });
 }
 
@@ -286,18 +228,6 @@ TEST(GroupPiecesTest, RunsWrapAroundAndLeaveOutWhatIsEmpty) {
   EXPECT_EQ(pieces.ranges({.first = 4, .count = 1}), Ranges{});
   EXPECT_EQ(pieces.element_count({.first = 3, .count = 3}), 3);
   EXPECT_EQ(pieces.element_count({.first = 2, .count = 0}), 0);
-}
-
-TEST(GroupPiecesTest, OffsetsCountFromTheGroupsOwnBlock) {
-  const auto layout = BlockLayout::even(100, {.columns = 2, .rows = 5});
-  const auto pieces =
-      block_pieces(layout, Line::process_row, layout.grid().rank_at(3, 1));  // pieces 6 and 7: 60 ... 80
-  EXPECT_EQ(pieces.size(), 20);
-  EXPECT_EQ(pieces.piece(1), (IndexRange{.begin = 10, .end = 20}));
-  const auto column =
-      block_pieces(layout, Line::process_column, layout.grid().rank_at(3, 1));  // pieces 5 ... 9: 50 ... 100
-  EXPECT_EQ(column.size(), 50);
-  EXPECT_EQ(column.piece(3), (IndexRange{.begin = 30, .end = 40}));
 }
 
 // ---------------------------------------------------------------- whole grids (and that transports move and send that: communicator_contract_test.cpp)

@@ -2,8 +2,6 @@
 // checksums, can be written again as the same bytes, and its state is possible.
 
 #include <algorithm>
-#include <array>
-#include <bit>
 #include <cmath>
 #include <cstring>
 #include <span>
@@ -16,6 +14,7 @@
 #include "fuzz/memory_file.hpp"
 #include "fuzz/promise.hpp"
 #include "fuzz/targets.hpp"
+#include "support/bits.hpp"
 
 namespace cg2d::fuzz {
 namespace {
@@ -28,10 +27,6 @@ CheckpointName name_in(std::string_view input) {
   const auto read = checkpoint_name_from(name.text());
   promise(!read || *read == name, "a name is read as it is written");
   return read.value_or(CheckpointName{.generation = 1, .rank = 0, .rank_count = 1});
-}
-
-bool is_same(double left, double right) {
-  return std::bit_cast<uint64_t>(left) == std::bit_cast<uint64_t>(right);
 }
 
 /// All vectors in a range of elements; those that the file does not have are -1.
@@ -51,8 +46,7 @@ void check_a_part(const CheckpointReader& reader, const std::vector<std::vector<
   for (size_t v = 0; v < vectors.size(); ++v) {
     auto expected = std::vector<double>(vectors[v].begin() + static_cast<ptrdiff_t>(half), vectors[v].end());
     expected.insert(expected.end(), 2, -1.0);
-    promise(std::ranges::equal(parts[v], expected, is_same),
-            "elements are the same when they are read in parts");
+    promise(test::same_bits(parts[v], expected), "elements are the same when they are read in parts");
   }
 }
 

@@ -15,50 +15,37 @@
 namespace cg2d::fuzz {
 namespace {
 
-/// A command with one option of each kind.
-class Command {
- public:
-  Command() : app_("a program", "cg2d") {
-    auto* const run = app_.add_subcommand("run", "a command");
-    run->add_option("--grid", grid_, "a text");
-    run->add_option("--repeat", count_, "a number");
-    run->add_option("--shift", shift_, "a number with a fraction");
-    run->add_option("--classes", list_, "a list")->delimiter(',');
-    run->add_flag("--verbose", flag_, "a flag");
-    run->add_option("FILE", file_, "an argument without a name");
-    app_.add_subcommand("solve", "another command");
-    command_ = run;
-  }
-  Command(const Command&) = delete;
-  Command& operator=(const Command&) = delete;
-
-  /// The options as a file, after reading a file. Throws InputError and CLI::ParseError.
-  std::string taken_from(std::string_view text) {
-    const MemoryFile input(text);
-    set_config_file(app_, *command_, input.path());
-    const std::array<const char*, 2> arguments{"cg2d", "run"};
-    app_.parse(static_cast<int>(arguments.size()), arguments.data());
-    return config_text(*command_);
-  }
-
- private:
-  CLI::App app_;
-  CLI::App* command_ = nullptr;
-  std::string grid_;
-  int count_ = 0;
-  double shift_ = 0.0;
-  std::vector<std::string> list_;
-  bool flag_ = false;
-  std::string file_;
-};
+/// The options of a command, which has one of each kind, as a file, after reading a file. Throws InputError and CLI::ParseError.
+std::string taken_from(std::string_view text) {
+  std::string grid;
+  int count = 0;
+  double shift = 0.0;
+  std::vector<std::string> list;
+  bool flag = false;
+  std::string file;
+  CLI::App app("a program", "cg2d");
+  auto& run = *app.add_subcommand("run", "a command");
+  run.add_option("--grid", grid, "a text");
+  run.add_option("--repeat", count, "a number");
+  run.add_option("--shift", shift, "a number with a fraction");
+  run.add_option("--classes", list, "a list")->delimiter(',');
+  run.add_flag("--verbose", flag, "a flag");
+  run.add_option("FILE", file, "an argument without a name");
+  app.add_subcommand("solve", "another command");
+  const MemoryFile input(text);
+  set_config_file(app, run, input.path());
+  const std::array<const char*, 2> arguments{"cg2d", "run"};
+  app.parse(static_cast<int>(arguments.size()), arguments.data());
+  return config_text(run);
+}
 
 }  // namespace
 
 bool take_config_file(std::string_view input) {
   return accepts<InputError>([&] {
     try {
-      const auto text = Command().taken_from(input);
-      promise(Command().taken_from(text) == text, "saved options are read back as they are");
+      const auto text = taken_from(input);
+      promise(taken_from(text) == text, "saved options are read back as they are");
     } catch (const CLI::ParseError& error) {
       throw InputError(error.what());  // as the program does it
     }

@@ -5,12 +5,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include "cg/matrix/files/market_file.hpp"
+#include "fuzz/promise.hpp"
+#include "support/bits.hpp"
 
 namespace cg2d::fuzz {
 
@@ -21,14 +22,24 @@ struct ParsedEntries {
   std::string fault;
 };
 
-inline bool is_same(const MatrixEntry& left, const MatrixEntry& right) {
-  return left.row == right.row && left.column == right.column &&
-         std::bit_cast<uint64_t>(left.value) == std::bit_cast<uint64_t>(right.value);
+/// parse(take): calls take with each entry, and may throw TextFault.
+template <typename Parse>
+ParsedEntries parsed_by(const Parse& parse) {
+  ParsedEntries parsed;
+  try {
+    parse([&](const MatrixEntry& entry) { parsed.entries.push_back(entry); });
+  } catch (const TextFault& fault) {
+    promise_one_line(fault.what());
+    parsed.fault = fault.what();
+    parsed.fault_offset = fault.offset();
+  }
+  return parsed;
 }
 
 inline bool is_same(const std::vector<MatrixEntry>& left, const std::vector<MatrixEntry>& right) {
-  return std::ranges::equal(left, right,
-                            [](const auto& one, const auto& other) { return is_same(one, other); });
+  return std::ranges::equal(left, right, [](const MatrixEntry& one, const MatrixEntry& other) {
+    return one.row == other.row && one.column == other.column && test::same_bits(one.value, other.value);
+  });
 }
 
 /// The lines of entries in the plainest form that is possible. `is_pattern`: without values.

@@ -24,21 +24,14 @@ constexpr int64_t end_of_file = std::numeric_limits<int64_t>::max();
 /// The entries of the lines that begin within a part of the content.
 ParsedEntries entries_within(const std::string& path, const MarketHeader& header, int64_t begin,
                              int64_t end) {
-  ParsedEntries parsed;
   LineBlocks blocks(path);
   blocks.start(begin, end);
-  try {
+  return parsed_by([&](const auto& take) {
     for (auto lines = blocks.next(); !lines.empty(); lines = blocks.next()) {
       promise(lines.ends_with('\n'), "blocks are whole lines");
-      parse_entries(
-          lines, header, [&](const MatrixEntry& entry) { parsed.entries.push_back(entry); }, blocks.offset());
+      parse_entries(lines, header, take, blocks.offset());
     }
-  } catch (const TextFault& fault) {
-    promise_one_line(fault.what());
-    parsed.fault = fault.what();
-    parsed.fault_offset = fault.offset();
-  }
-  return parsed;
+  });
 }
 
 /// Parsed by shares that begin anywhere, as ranks do it, up to the first fault.

@@ -42,16 +42,7 @@ std::optional<MarketHeader> header_of(std::string_view& text) {
 /// By the fast parser. The lines are copied to where the sanitizer sees a read beyond their end.
 ParsedEntries parsed_fast(std::string_view lines, const MarketHeader& header) {
   const std::vector<char> exact(lines.begin(), lines.end());
-  ParsedEntries parsed;
-  try {
-    parse_entries({exact.data(), exact.size()}, header,
-                  [&](const MatrixEntry& entry) { parsed.entries.push_back(entry); });
-  } catch (const TextFault& fault) {
-    promise_one_line(fault.what());
-    parsed.fault = fault.what();
-    parsed.fault_offset = fault.offset();
-  }
-  return parsed;
+  return parsed_by([&](const auto& take) { parse_entries({exact.data(), exact.size()}, header, take); });
 }
 
 /// Line by line, by the parser whose messages the fast one gives.

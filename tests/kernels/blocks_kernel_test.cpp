@@ -170,21 +170,6 @@ TEST(IndexSetsTest, SetsOfEverySizeAreFoundInTheirUnion) {
   }
 }
 
-TEST(IndexSetsTest, OnlySharedIndicesAreInSetsAndOnlyWhereMostEntriesAreBetweenThem) {
-  std::mt19937_64 random(seed);
-  const auto pairs = union_of_sets(3000, 900, 12, random);
-  for (const int64_t column_of_row_0 : {-2700, -900, -100, -1, 0, 200, 1200, 3000}) {
-    SCOPED_TRACE("row 0 is column " + std::to_string(column_of_row_0));
-    const auto half = HalfBlock{2700, 3000, column_of_row_0}.store(pairs, random);
-    const SharedIndices shared(half, column_of_row_0);
-    EXPECT_EQ(shared.count,
-              std::min<int64_t>(3000, column_of_row_0 + 2700) - std::max<int64_t>(column_of_row_0, 0));
-    EXPECT_EQ(find_index_sets(half, shared).empty(), shared.count < 2250);
-  }
-  const SharedIndices nowhere(square(300).store(pairs), std::nullopt);
-  EXPECT_EQ(nowhere.count, 0);
-}
-
 // ---------------------------------------------------------------- supervariables
 
 TEST(SupervariablesTest, TheUnknownsOfEachNodeAreOne) {

@@ -34,22 +34,14 @@ bool is_rising(const PageBuffer<int64_t>& buffer, size_t count) {
   return true;
 }
 
-TEST(PageBufferTest, AnEmptyBufferTakesNoMemory) {
-  const PageBuffer<double> by_default;
-  const PageBuffer<double> of_size_0(0);
-  for (const auto* buffer : {&by_default, &of_size_0}) {
-    EXPECT_TRUE(buffer->empty());
-    EXPECT_EQ(buffer->size(), 0U);
-    EXPECT_EQ(buffer->data(), nullptr);
-    EXPECT_TRUE(buffer->span().empty());
-  }
-}
-
-TEST(PageBufferTest, StartsZeroedOnAPageBorder) {
-  for (const size_t size :
-       {size_t{1}, page_bytes / 8 - 1, page_bytes / 8, page_bytes / 8 + 1, huge_page_bytes / 8 + 3}) {
+TEST(PageBufferTest, StartsZeroedOnAPageBorderAndAnEmptyOneTakesNoMemory) {
+  EXPECT_EQ(PageBuffer<int64_t>().data(), nullptr);
+  for (const size_t size : {size_t{0}, size_t{1}, page_bytes / 8 - 1, page_bytes / 8, page_bytes / 8 + 1,
+                            huge_page_bytes / 8 + 3}) {
     const PageBuffer<int64_t> buffer(size);
     EXPECT_EQ(buffer.size(), size);
+    EXPECT_EQ(buffer.empty(), size == 0);
+    EXPECT_EQ(buffer.data() == nullptr, size == 0);
     EXPECT_EQ(reinterpret_cast<uintptr_t>(buffer.data()) % page_bytes, 0U);
     EXPECT_TRUE(is_rising(buffer, 0));
   }
@@ -103,19 +95,14 @@ TEST(PageBufferTest, MoreThanTheAddressSpaceIsBadAlloc) {
 
 // ---------------------------------------------------------------- blocks
 
-struct Expected {
-  std::vector<int64_t> row_starts;
-  std::vector<int32_t> columns;
-  std::vector<double> values;
-};
-
-void expect_block(const CsrBlock& block, int64_t column_count, const Expected& expected) {
-  EXPECT_EQ(block.row_count, std::ssize(expected.row_starts) - 1);
+void expect_block(const CsrBlock& block, int64_t column_count, const std::vector<int64_t>& row_starts,
+                  const std::vector<int32_t>& columns, const std::vector<double>& values) {
+  EXPECT_EQ(block.row_count, std::ssize(row_starts) - 1);
   EXPECT_EQ(block.column_count, column_count);
-  EXPECT_EQ(block.nonzero_count(), std::ssize(expected.values));
-  EXPECT_TRUE(std::ranges::equal(block.row_starts.span(), expected.row_starts));
-  EXPECT_TRUE(std::ranges::equal(block.columns.span(), expected.columns));
-  EXPECT_TRUE(std::ranges::equal(block.values.span(), expected.values));
+  EXPECT_EQ(block.nonzero_count(), std::ssize(values));
+  EXPECT_TRUE(std::ranges::equal(block.row_starts.span(), row_starts));
+  EXPECT_TRUE(std::ranges::equal(block.columns.span(), columns));
+  EXPECT_TRUE(std::ranges::equal(block.values.span(), values));
   EXPECT_EQ(block.byte_count(), 8 * (block.row_count + 1) + 12 * block.nonzero_count());
 }
 
@@ -124,16 +111,16 @@ TEST(CsrBlockTest, FromRowsStoresRowAfterRowAndFirstRowsAreABlockOfTheirOwn) {
   const auto two = block.first_rows(2);
   const auto all = block.copy();
   block.values[0] = -1.0;
-  expect_block(all, 5, {{0, 2, 2, 3}, {0, 4, 2}, {1.5, -2.0, 3.0}});
-  expect_block(two, 5, {{0, 2, 2}, {0, 4}, {1.5, -2.0}});
+  expect_block(all, 5, {0, 2, 2, 3}, {0, 4, 2}, {1.5, -2.0, 3.0});
+  expect_block(two, 5, {0, 2, 2}, {0, 4}, {1.5, -2.0});
   EXPECT_EQ(block.first_rows(0).nonzero_count(), 0);
 }
 
 TEST(CsrBlockTest, BlocksMayBeEmpty) {
   EXPECT_EQ(CsrBlock().nonzero_count(), 0);
   EXPECT_EQ(CsrBlock().byte_count(), 0);
-  expect_block(CsrBlock::from_rows(7, {}), 7, {{0}, {}, {}});
-  expect_block(CsrBlock::from_rows(0, {{}, {}}), 0, {{0, 0, 0}, {}, {}});
+  expect_block(CsrBlock::from_rows(7, {}), 7, {0}, {}, {});
+  expect_block(CsrBlock::from_rows(0, {{}, {}}), 0, {0, 0, 0}, {}, {});
 }
 
 TEST(CsrBlockTest, ColumnsAreInRangeUpToTheLast) {

@@ -20,29 +20,6 @@ using test::peak_bytes_since_reset;
 using test::reset_peak;
 using test::resident_bytes_now;
 
-/// 33.7 MB: rows of 200 entries, about as many in every column block.
-CsrBlock large_csr() { return test::even_csr_block(14'000, 14'000, 200); }
-
-/// All sizes are relative to the resident memory before the block was made.
-struct Footprint {
-  int64_t csr = 0;
-  int64_t format = 0;  ///< by the kernel's own account
-  int64_t peak = 0;    ///< resident, at most, from the finished block on
-  int64_t after = 0;   ///< resident, with the finished kernel
-};
-
-Footprint footprint_of(const KernelRow& row, int thread_count) {
-  const auto before = resident_bytes_now();
-  auto block = large_csr();
-  Footprint footprint{.csr = block.byte_count()};
-  EXPECT_TRUE(reset_peak());
-  const auto kernel = row.make(std::move(block), {.thread_count = thread_count});
-  footprint.peak = peak_bytes_since_reset() - before;
-  footprint.after = resident_bytes_now() - before;
-  footprint.format = kernel->matrix_byte_count();
-  return footprint;
-}
-
 TEST(KernelMemoryTest, BlockAndFormatAndNothingElse) {
   if (!reset_peak()) GTEST_SKIP() << "this system does not let a process count its peak memory anew";
   // Counters of resident memory are exact to some pages per processor; thread stacks and the heap grow.
@@ -51,12 +28,19 @@ TEST(KernelMemoryTest, BlockAndFormatAndNothingElse) {
   for (const auto& row : kernel_table()) {
     for (const int thread_count : {1, 2}) {
       SCOPED_TRACE(std::string(row.name) + ", threads: " + std::to_string(thread_count));
-      const auto footprint = footprint_of(row, thread_count);
-      EXPECT_GE(footprint.csr, 30'000'000);
-      const auto needed = footprint.csr + (row.converts ? footprint.format : 0);
-      EXPECT_LE(static_cast<double>(footprint.peak), most * static_cast<double>(needed));
-      EXPECT_GE(footprint.peak, needed - slack) << "what is measured does not hold what must be there";
-      EXPECT_NEAR(static_cast<double>(footprint.after), static_cast<double>(footprint.format), slack);
+      const auto before = resident_bytes_now();
+      auto block = test::even_csr_block(14'000, 14'000, 200);  // about as many in every column block
+      const auto csr_bytes = block.byte_count();
+      EXPECT_GE(csr_bytes, 30'000'000);
+      EXPECT_TRUE(reset_peak());
+      const auto kernel = row.make(std::move(block), {.thread_count = thread_count});
+      const auto peak = peak_bytes_since_reset() - before;
+      const auto after = resident_bytes_now() - before;
+      const auto format_bytes = kernel->matrix_byte_count();
+      const auto needed = csr_bytes + (row.converts ? format_bytes : 0);
+      EXPECT_LE(static_cast<double>(peak), most * static_cast<double>(needed));
+      EXPECT_GE(peak, needed - slack) << "what is measured does not hold what must be there";
+      EXPECT_NEAR(static_cast<double>(after), static_cast<double>(format_bytes), slack);
     }
   }
 }

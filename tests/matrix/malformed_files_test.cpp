@@ -1,7 +1,6 @@
 // Files that are no matrix: each ends with one line, the same on every rank, never with a crash, a hang or a matrix.
 
 #include <gtest/gtest.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -268,18 +267,6 @@ TEST_F(MalformedFilesTest, TheFirstOfTwoFaultsIsReported) {
   for (int k = 0; k < 3000; ++k) text += k == 10 ? "1 8 1.0\n" : (k == 2990 ? "1 9 1.0\n" : "1 2 1.0\n");
   write(text);
   EXPECT_EQ(message_of_reading(), path_ + R"(:13: found "8", expected a column (1 to 3))");
-}
-
-TEST_F(MalformedFilesTest, WhatIsNoFile) {
-  EXPECT_EQ(message_of_reading(), path_ + ": no such file");
-  if (group().rank() == 0) std::filesystem::create_directory(path_);
-  EXPECT_EQ(message_of_reading(), path_ + ": found a directory, expected a file");
-  if (group().rank() == 0) {
-    std::filesystem::remove(path_);
-    EXPECT_EQ(mkfifo(path_.c_str(), S_IRUSR | S_IWUSR), 0);
-  }
-  EXPECT_EQ(message_of_reading(),
-            path_ + ": found a pipe or a device, expected a file, which every rank can open");
 }
 
 TEST_F(MalformedFilesTest, NoPermission) {

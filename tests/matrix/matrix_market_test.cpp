@@ -3,9 +3,7 @@
 #include "cg/matrix/files/vector_file.hpp"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
-#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <string>
@@ -15,8 +13,8 @@
 #include "cg/matrix/matrix_source.hpp"
 #include "support/error_of.hpp"
 #include "support/layouts.hpp"
-#include "support/mpi_test.hpp"
 #include "support/npb_reference.hpp"
+#include "support/shared_file_test.hpp"
 
 namespace cg2d::matrix_market_test {
 namespace {
@@ -45,22 +43,21 @@ void expect_file(const std::string& path, const test::ReferenceMatrix& reference
                      layout.rows_of(group().rank()), layout.columns_of(group().rank()));
 }
 
-TEST(MatrixMarketTest, HoldsTheLowerTriangleOnEveryGrid) {
-  const auto path =
-      group().broadcast(testing::TempDir() + "cg2d_matrix_" + std::to_string(getpid()) + ".mtx");
+using MatrixMarketTest = test::SharedFileTest;
+
+TEST_F(MatrixMarketTest, HoldsTheLowerTriangleOnEveryGrid) {
   for (const auto& problem : {test::custom_problem(1, 1), test::custom_problem(97, 60), *find_class("S")}) {
     const auto reference = test::build_reference_matrix(problem, test::draw_reference_vectors(problem));
     test::for_every_layout(problem.n, group().size(), [&](const test::NamedLayout& named) {
-      export_to(path, problem, named.layout);
+      export_to(path_, problem, named.layout);
       group().barrier();
-      expect_file(path, reference);
+      expect_file(path_, reference);
       group().barrier();
-      if (group().rank() == 0) std::filesystem::remove(path);
     });
   }
 }
 
-TEST(MatrixMarketTest, AFullDiskIsEveryRanksError) {
+TEST_F(MatrixMarketTest, AFullDiskIsEveryRanksError) {
   const auto& problem = *find_class("S");
   for (const auto& grid : comm::factorizations(group().size())) {
     SCOPED_TRACE("grid " + grid.name());

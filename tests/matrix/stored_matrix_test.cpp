@@ -10,7 +10,6 @@
 #include <csignal>
 #include <filesystem>
 #include <memory>
-#include <numeric>
 #include <random>
 #include <string>
 #include <utility>
@@ -92,9 +91,10 @@ void expect_even_block(const StoredMatrix& matrix, const comm::ProcessGrid& grid
 void expect_blocks(int64_t n, const std::vector<Entry>& entries) {
   const auto reference = summed(n, entries);
   const auto matrix = stored(n, entries);
-  std::vector<int64_t> lengths;
-  for (const auto& row : reference) lengths.push_back(std::ssize(row));
-  EXPECT_EQ(matrix->nonzero_count(), std::accumulate(lengths.begin(), lengths.end(), int64_t{0}));
+  std::vector<double> nonzeros_before{0.0};  // each row, and all
+  for (const auto& row : reference)
+    nonzeros_before.push_back(nonzeros_before.back() + static_cast<double>(row.size()));
+  EXPECT_EQ(static_cast<double>(matrix->nonzero_count()), nonzeros_before.back());
   matrix->require_symmetric(group());
   test::for_every_layout(n, group().size(), [&](const test::NamedLayout& named) {
     const auto block = matrix->build(named.layout, group(), 1).block;
@@ -106,10 +106,16 @@ void expect_blocks(int64_t n, const std::vector<Entry>& entries) {
     for (int64_t k = piece.begin; k < piece.end; ++k) diagonal.push_back(at(reference, k, k));
     EXPECT_TRUE(std::ranges::equal(matrix->diagonal(named.layout, group()), diagonal));
   });
-  const auto weighted = test::weighted_layout(lengths, {.columns = 1, .rows = group().size()});
   const auto starts = matrix->balanced_piece_starts(comm::equal_shares(group().size()), group());
-  for (int k = 0; k < group().size(); ++k) EXPECT_EQ(starts[static_cast<size_t>(k)], weighted.piece(k).begin);
+  EXPECT_EQ(starts.front(), 0);
   EXPECT_EQ(starts.back(), n);
+  for (size_t k = 1; k + 1 < starts.size(); ++k) {
+    const double goal = nonzeros_before.back() * static_cast<double>(k) / group().size();
+    const auto distance = [&](double nonzeros) { return std::abs(nonzeros - goal); };
+    double nearest = goal;
+    for (const double nonzeros : nonzeros_before) nearest = std::min(nearest, distance(nonzeros));
+    EXPECT_NEAR(distance(nonzeros_before.at(static_cast<size_t>(starts[k]))), nearest, 1e-6) << "piece " << k;
+  }
   const auto last = test::layouts_of(n, comm::factorizations(group().size()).front()).front().layout;
   expect_block(matrix->take(last, group()), last, reference);
   matrix->store().for_each_part([](const RowPart& /*part*/) { ADD_FAILURE() << "a row is left"; });

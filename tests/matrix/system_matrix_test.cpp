@@ -2,7 +2,6 @@
 // no block from a file that is damaged anywhere.
 
 #include <gtest/gtest.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -154,30 +153,6 @@ TEST_F(CachedMatrixTest, ARandomOrderIsThatOfTheRows) {
     EXPECT_EQ(diagonal[static_cast<size_t>(k - piece.begin)],
               row == 100 ? 0.0 : 4.0 + static_cast<double>(row));
   }
-}
-
-TEST_F(CachedMatrixTest, PipesDevicesAndFoldersAreNotReplaced) {
-  const auto matrix = made_matrix(3);
-  const auto refusal = [&](const std::string& path) {
-    group().barrier();
-    return test::error_of(ExitCode::cannot_create, [&] { write_cache(*matrix, path, group()); });
-  };
-  const auto link = path_ + ".link";
-  if (group().rank() == 0) {
-    EXPECT_EQ(mkfifo(path_.c_str(), S_IRUSR | S_IWUSR), 0);
-    std::filesystem::create_symlink(path_, link);
-  }
-  const std::string reason =
-      ": it cannot be replaced (a folder, a pipe, a device, a mount point, or another user's file in a "
-      "folder "
-      "with the sticky bit); name another file";
-  EXPECT_EQ(refusal(path_), "cannot create " + path_ + reason);
-  EXPECT_EQ(refusal(link), "cannot create " + path_ + reason);
-  EXPECT_TRUE(std::filesystem::is_fifo(path_));
-  EXPECT_EQ(refusal(testing::TempDir() + "."), "cannot create " + testing::TempDir() + "." + reason);
-  EXPECT_NE(refusal(path_ + ".none/A.cg2d"), "no error");
-  group().barrier();
-  if (group().rank() == 0) std::filesystem::remove(link);
 }
 
 TEST_F(CachedMatrixTest, NothingIsLeftWhereRanksHaveDifferentFolders) {

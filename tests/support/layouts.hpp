@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <numeric>
 #include <random>
 #include <set>
 #include <string>
@@ -53,28 +52,6 @@ inline comm::BlockLayout one_piece_layout(int64_t n, comm::ProcessGrid grid, int
   std::vector<int64_t> borders(static_cast<size_t>(grid.rank_count()) + 1, 0);
   std::fill(borders.begin() + piece + 1, borders.end(), n);
   return {grid, std::move(borders)};
-}
-
-/// Borders nearest to equal shares of the weight: weights[g] is that of index g.
-inline comm::BlockLayout weighted_layout(const std::vector<int64_t>& weights, comm::ProcessGrid grid) {
-  const auto total = std::accumulate(weights.begin(), weights.end(), int64_t{0});
-  const int piece_count = grid.rank_count();
-  std::vector<int64_t> starts{0};
-  int64_t index = 0;
-  double weight_before = 0.0;
-  const auto n = static_cast<int64_t>(weights.size());
-  for (int k = 1; k < piece_count; ++k) {
-    const double goal = static_cast<double>(total) * k / piece_count;
-    // The border nearest to the goal is the first index whose middle of weight lies beyond it.
-    while (index < n &&
-           weight_before + 0.5 * static_cast<double>(weights[static_cast<size_t>(index)]) < goal) {
-      weight_before += static_cast<double>(weights[static_cast<size_t>(index)]);
-      ++index;
-    }
-    starts.push_back(index);
-  }
-  starts.push_back(n);
-  return {grid, std::move(starts)};
 }
 
 /// Ranks stand where others would by their numbers.
