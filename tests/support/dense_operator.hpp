@@ -82,6 +82,21 @@ class SharedExchange {
 
 using DenseRows = std::vector<std::vector<double>>;
 
+/// A in some rows and columns; zeros are not stored.
+inline kernels::CsrBlock block_of(const DenseRows& whole, const comm::IndexRange& rows,
+                                  const comm::IndexRange& columns) {
+  kernels::CsrBlock::Rows entries;
+  for (auto row = rows.begin; row < rows.end; ++row) {
+    auto& stored = entries.emplace_back();
+    for (auto column = columns.begin; column < columns.end; ++column) {
+      const double value = whole[static_cast<size_t>(row)][static_cast<size_t>(column)];
+      if (value != 0.0)
+        stored.push_back({.column = static_cast<int32_t>(column - columns.begin), .value = value});
+    }
+  }
+  return kernels::CsrBlock::from_rows(columns.size(), entries);
+}
+
 /// Rows of a whole matrix, a part of them on each rank of the test. Every operation is collective but the
 /// accessors. Slow, and independent of cg2d's own communication.
 class DenseOperator : public LinearOperator {
@@ -128,16 +143,9 @@ class DenseOperator : public LinearOperator {
     for (size_t k = 0; k < p_.size(); ++k) entries.push_back(rows_[begin_ + k][begin_ + k]);
     return entries;
   }
-  /// A in the rows and columns of this rank's piece; zeros are not stored.
   kernels::CsrBlock diagonal_block() const {
-    std::vector<std::vector<kernels::CsrBlock::Entry>> rows(p_.size());
-    for (size_t row = 0; row < p_.size(); ++row) {
-      for (size_t column = 0; column < p_.size(); ++column) {
-        const double value = rows_[begin_ + row][begin_ + column];
-        if (value != 0.0) rows[row].push_back({.column = static_cast<int32_t>(column), .value = value});
-      }
-    }
-    return kernels::CsrBlock::from_rows(static_cast<int64_t>(p_.size()), rows);
+    const comm::IndexRange own{first_row(), first_row() + std::ssize(p_)};
+    return block_of(rows_, own, own);
   }
   /// The global number of this rank's first row.
   int64_t first_row() const { return static_cast<int64_t>(begin_); }
