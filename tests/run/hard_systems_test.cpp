@@ -20,7 +20,6 @@
 #include <vector>
 
 #include "cg/library/solver.hpp"
-#include "cg/timing/phase_timer.hpp"
 #include "support/dense_operator.hpp"
 #include "support/error_of.hpp"
 #include "support/mpi_test.hpp"
@@ -194,32 +193,19 @@ HardSystem indefinite_system(unsigned seed) {
 
 using Verdict = test::DenseSolution;
 
-Verdict solve_as_one(const HardSystem& system, const CgVariantRow& variant, const PreconditionerRow& row,
-                     int most_steps) {
-  return test::solve_rows(system.rows, system.b, Tolerance({.relative = tolerance, .most_steps = most_steps}),
-                          {.preconditioner = row, .variant = variant});
-}
+Tolerance stop_after(int most_steps) { return Tolerance({.relative = tolerance, .most_steps = most_steps}); }
 
 /// The second system has the right-hand side backwards.
 Verdict solve_as_first_of_two(const HardSystem& system, const PreconditionerRow& row, int most_steps) {
-  DenseOperator matrix(test::repeated(system.rows, 2));
-  const auto preconditioner = test::make_preconditioner(row, matrix);
   std::vector<double> both;
   for (size_t k = 0; k < system.b.size(); ++k) {
     both.push_back(system.b[k]);
     both.push_back(system.b[system.b.size() - 1 - k]);
   }
-  const auto b = matrix.piece_of(both);
-  std::vector<double> x(b.size());
-  PhaseTimer no_timer;
-  DistributedVectors vectors(matrix, no_timer, 1);
-  ConjugateGradient solver(matrix, *preconditioner, vectors, cg_variant_table().front(), 2);
-  const auto result =
-      solver.solve({.b = b, .x = x}, Tolerance({.relative = tolerance, .most_steps = most_steps})).front();
-  const auto whole = DenseOperator::whole(x);
-  std::vector<double> first;
-  for (size_t k = 0; k < whole.size(); k += 2) first.push_back(whole[k]);
-  return {.result = result, .x = first};
+  auto verdict = test::solve(test::repeated(system.rows, 2), both, stop_after(most_steps),
+                             {.preconditioner = row, .system_count = 2});
+  for (size_t k = 0; k < system.b.size(); ++k) verdict.x[k] = verdict.x[2 * k];
+  return verdict;
 }
 
 /// A residual that was computed in another precision differs by the roundings of the products: order + 2 roundings of the sum of
@@ -269,7 +255,9 @@ void for_every_solve(const HardSystem& system, unsigned seed, int most_steps,
     };
     const auto is_due = [&] { return test::is_thorough() || (turn++ + seed) % 4 == 0; };
     for (const auto& variant : cg_variant_table()) {
-      if (is_due()) note(variant.name, solve_as_one(system, variant, row, most_steps));
+      if (is_due())
+        note(variant.name, test::solve(system.rows, system.b, stop_after(most_steps),
+                                       {.preconditioner = row, .variant = variant}));
     }
     if (!row.needs_diagonal_block && is_due())
       note("several systems", solve_as_first_of_two(system, row, most_steps));
@@ -338,7 +326,10 @@ TEST(HardSystemsTest, FiniteSystemsOfAnyMagnitudeAreSolvedOrStagnate) {
         });
         if (!is_usual) continue;
         for (const auto& variant : cg_variant_table()) {
-          const auto jacobi = solve_as_one(system, variant, *find_preconditioner("jacobi"), 100).result;
+          const auto jacobi =
+              test::solve(system.rows, system.b, stop_after(100),
+                          {.preconditioner = *find_preconditioner("jacobi"), .variant = variant})
+                  .result;
           EXPECT_EQ(jacobi.end, SolveEnd::converged) << variant.name << ": " << sentence_of(jacobi);
         }
       }

@@ -25,7 +25,7 @@ using test::group;
 SystemSolveResult solve_rows(const CgVariantRow& variant, const test::DenseRows& rows,
                              const std::vector<double>& b, const StopRule& stop,
                              std::span<StepObserver* const> observers = {}) {
-  return test::solve_rows(rows, b, stop, {.variant = variant, .observers = observers}).result;
+  return test::solve(rows, b, stop, {.variant = variant, .observers = observers}).result;
 }
 
 template <typename Visit>

@@ -38,7 +38,7 @@ using test::solve;
 SystemSolveResult solve_with(const PreconditionerRow& row, const DenseRows& rows,
                              const ToleranceOptions& tolerance) {
   const auto b = DenseOperator::whole(DenseOperator(rows).times(one_two_three(rows.size())));
-  return test::solve_rows(rows, b, Tolerance(tolerance), {.preconditioner = row}).result;
+  return solve(rows, b, Tolerance(tolerance), {.preconditioner = row}).result;
 }
 
 /// M^-1 r for a whole r, whole. Collective.
@@ -207,14 +207,12 @@ TEST(PreconditionerTest, NoRowIsWorseThanNoneByMoreThanItsProducts) {
       for (size_t k = 0; k < size; ++k) rows[i][k] *= scales[i] * scales[k];
     }
     DenseOperator matrix(rows);
-    const auto b = matrix.times(x);
+    const auto b = DenseOperator::whole(matrix.times(x));
     int steps_without = 0;
     for (const auto& row : preconditioner_table()) {
       SCOPED_TRACE(std::string(row.name) + ", seed " + std::to_string(seed));
       const auto made = make_preconditioner(row, matrix);
-      std::vector<double> solution(b.size());
-      const auto result =
-          solve(matrix, b, solution, {.stop = Tolerance({.most_steps = 5000}), .preconditioner = *made});
+      const auto result = solve(matrix, b, Tolerance({.most_steps = 5000}), {.made = made.get()}).result;
       if (made->is_identity()) steps_without = result.step_count;
       EXPECT_LE(result.step_count, steps_without) << sentence_of(result);
       EXPECT_TRUE(made->is_identity() || result.end == SolveEnd::converged) << sentence_of(result);
