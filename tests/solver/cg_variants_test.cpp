@@ -10,27 +10,22 @@
 #include <memory>
 #include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "cg/solver/lanczos.hpp"
-#include "cg/solver/preconditioners/preconditioner_table.hpp"
 #include "support/dense_operator.hpp"
 #include "support/mpi_test.hpp"
-#include "support/solver_run.hpp"
-#include "support/stencil_blocks.hpp"
 
 namespace cg2d::cg_variants_test {
 namespace {
 
 using test::DenseOperator;
 using test::group;
-using test::solve;
 
 SystemSolveResult solve_rows(const CgVariantRow& variant, const test::DenseRows& rows,
                              const std::vector<double>& b, const StopRule& stop,
                              std::span<StepObserver* const> observers = {}) {
-  return test::solve_rows(rows, b, stop, {.variant = variant, .observers = observers}).result;
+  return test::solve(rows, b, stop, {.variant = variant, .observers = observers}).result;
 }
 
 template <typename Visit>
@@ -219,70 +214,6 @@ TEST(CgVariantTest, FixedStepsSolveNegativeDefiniteSystems) {
         solve_rows(variant, test::negated(test::line_rows(23, 1.0)), test::one_two_three(23), FixedSteps(23));
     EXPECT_LE(result.true_residual_norm, 1e-10 * result.right_hand_side_norm);
   });
-}
-
-/// The Laplacian of a box on a grid, with what preconditioners need.
-class LaplaceSystem {
- public:
-  LaplaceSystem(const comm::ProcessGrid& grid, const test::SolverConfig& config)
-      : layout_(comm::BlockLayout::even(box_.size(), grid)),
-        first_row_(layout_.piece(layout_.column_piece_of(group().rank())).begin) {
-    auto block = test::laplace_block(box_, layout_, group().rank());
-    diagonal_block_ = diagonal_block_of(block, layout_, group());
-    diagonal_ = diagonal_of(diagonal_block_);
-    matrix_ = test::assembled(std::move(block), layout_, config);
-  }
-
-  /// b is ones. Converges.
-  SystemSolveResult solve_with(const PreconditionerRow& row, const CgVariantRow& variant) {
-    const auto preconditioner = row.make({.matrix = *matrix_,
-                                          .diagonal = diagonal_,
-                                          .diagonal_block = &diagonal_block_,
-                                          .first_row = first_row_});
-    const std::vector<double> b(matrix_->local_size(), 1.0);
-    std::vector<double> x(b.size());
-    const auto sent_before = sent_dots();
-    const auto result =
-        solve(*matrix_, b, x, {.stop = Tolerance({}), .preconditioner = *preconditioner, .variant = variant});
-    sum_count = (sent_dots() - sent_before) /
-                std::max<int64_t>(1, comm::dot_traffic(group().size(), group().rank(), 1).message_count);
-    EXPECT_EQ(result.end, SolveEnd::converged) << sentence_of(result);
-    return result;
-  }
-
-  int64_t sum_count = 0;  ///< of the last solve; those of preconditioners that are made are not among them
-
- private:
-  int64_t sent_dots() const { return matrix_->communicator().sent(comm::Operation::dot).message_count; }
-
-  static constexpr test::Box box_{.nx = 9, .ny = 8, .nz = 7};
-  comm::BlockLayout layout_;
-  int64_t first_row_;
-  kernels::CsrBlock diagonal_block_;
-  HugePageVector diagonal_;
-  std::unique_ptr<AssembledOperator> matrix_;
-};
-
-/// One sum of the communicator per step, also where the preconditioner makes products of its own.
-TEST(CgVariantTest, WorksWithEveryTransportGridAndPreconditioner) {
-  for (const auto& grid : comm::factorizations(group().size())) {
-    for (const auto storage : {kernels::Storage::whole, kernels::Storage::half}) {
-      for (const auto* transport : test::usable_transports()) {
-        LaplaceSystem system(grid, {.kernel = &kernels::default_kernel(storage), .transport = transport});
-        for (const auto& row : preconditioner_table()) {
-          for_every_variant([&](const CgVariantRow& variant) {
-            SCOPED_TRACE("grid " + grid.name() + ", " + std::string(transport->name) + ", " +
-                         (storage == kernels::Storage::half ? "half, " : "whole, ") + std::string(row.name));
-            const auto result = system.solve_with(row, variant);
-            if (!transport->follows_schedules()) return;
-            // Before the first step: the first products. At the end: the recomputed residual.
-            const auto expected = result.step_count * variant.sums_per_step + 2;
-            EXPECT_EQ(system.sum_count, group().size() == 1 ? 0 : expected);
-          });
-        }
-      }
-    }
-  }
 }
 
 }  // namespace

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numbers>
 #include <vector>
 
@@ -48,17 +47,6 @@ struct Systems {
   ConjugateGradient solver;
 };
 
-/// A x = A (1, 2, 3, ...)
-struct RampSystem : Systems {
-  explicit RampSystem(const DenseRows& rows) : Systems(rows, one_two_three(rows.size())) {
-    b = matrix.times(one_two_three(rows.size()));
-  }
-  void expect_solution(double tolerance) const {
-    const auto whole = whole_x();
-    for (size_t k = 0; k < whole.size(); ++k) EXPECT_NEAR(whole[k], static_cast<double>(k + 1), tolerance);
-  }
-};
-
 /// Right-hand sides first, first + 1, ... of the line: rising frequencies, and lengths that differ.
 Systems wave_systems(int count, size_t first = 0, double growth = 1.0) {
   std::vector<double> b;
@@ -70,13 +58,13 @@ Systems wave_systems(int count, size_t first = 0, double growth = 1.0) {
 }
 
 TEST(ConjugateGradientTest, SolvesThreeEquationsInThreeSteps) {
-  RampSystem system({{4.0, 1.0, 0.0}, {1.0, 3.0, 1.0}, {0.0, 1.0, 2.0}});
-  std::ranges::fill(system.x, std::numeric_limits<double>::quiet_NaN());  // overwritten, never read
-  const auto result = system.solve(Tolerance({.relative = 1e-14, .most_steps = 10})).front();
+  const auto [result, x] = test::solve({{4.0, 1.0, 0.0}, {1.0, 3.0, 1.0}, {0.0, 1.0, 2.0}}, {6.0, 10.0, 8.0},
+                                       Tolerance({.relative = 1e-14, .most_steps = 10}));
   EXPECT_EQ(result.end, SolveEnd::converged);
   EXPECT_EQ(result.step_count, 3);
   EXPECT_DOUBLE_EQ(result.first_residual_norm, std::sqrt(6.0 * 6.0 + 10.0 * 10.0 + 8.0 * 8.0));
-  system.expect_solution(1e-14);  // the condition number is below 4: a few roundings of 3
+  // The condition number is below 4: a few roundings of 3.
+  for (size_t k = 0; k < x.size(); ++k) EXPECT_NEAR(x[k], static_cast<double>(k + 1), 1e-14);
 }
 
 /// Keeps copies of all that a later solve needs, after one step.
@@ -111,14 +99,14 @@ TEST(ConjugateGradientTest, ResumesWithTheSameBits) {
   const Tolerance stop({.relative = 1e-12, .most_steps = 200});
   int step_count = 1;
   for (int number = 1; number <= step_count; ++number) {
-    RampSystem whole(line_rows(23, 1.0));
+    Systems whole(line_rows(23, 1.0), one_two_three(23));
     SnapshotAfter snapshot(number, whole);
     whole.solver.observers().add(snapshot);
     const auto expected = whole.solver.iterate({.b = whole.b, .x = whole.x}, stop).front();
     step_count = expected.state.number;
     EXPECT_EQ(expected.end, SolveEnd::converged);
 
-    RampSystem rest(line_rows(23, 1.0));
+    Systems rest(line_rows(23, 1.0), one_two_three(23));
     rest.x = snapshot.x;
     const auto resumed =
         rest.solver.iterate({.b = rest.b, .x = rest.x, .snapshot = &snapshot.kept}, stop).front();
@@ -273,7 +261,7 @@ Observed observe(const test::DenseRows& rows, const StopRule& stop) {
   StepHistory history(1);  // too little room is no error
   const std::vector<StepObserver*> observers{&history};
   const auto result =
-      test::solve_rows(rows, test::one_two_three(rows.size()), stop, {.observers = observers}).result;
+      test::solve(rows, test::one_two_three(rows.size()), stop, {.observers = observers}).result;
   return {.result = result, .spectrum = history.estimate()};
 }
 

@@ -120,9 +120,8 @@ TEST_F(FirstTouchTest, EachThreadTouchesItsPartOfTheSolversVectors) {
   const auto layout = comm::BlockLayout::even(problem.n, {.columns = 1, .rows = 1});
   for (const auto* name : {"sell", "symmetric"}) {
     SCOPED_TRACE(name);
-    const auto matrix =
-        test::assembled(default_source().make(problem)->build(layout, test::group(), 1).block, layout,
-                        {.kernel = &kernels::kernel_named(name), .thread_count = thread_count});
+    const auto matrix = test::assembled(default_source().make(problem)->build(layout, test::group(), 1).block,
+                                        layout, {.kernel = name, .thread_count = thread_count});
     const auto share =
         static_cast<int64_t>(static_cast<size_t>(problem.n) * sizeof(double) / thread_count / page_size());
     std::unique_ptr<NpbIteration> solver;

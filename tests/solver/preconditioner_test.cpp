@@ -22,7 +22,6 @@
 #include "support/dense_operator.hpp"
 #include "support/error_of.hpp"
 #include "support/mpi_test.hpp"
-#include "support/stencil_blocks.hpp"
 
 namespace cg2d::preconditioner_test {
 namespace {
@@ -39,7 +38,7 @@ using test::solve;
 SystemSolveResult solve_with(const PreconditionerRow& row, const DenseRows& rows,
                              const ToleranceOptions& tolerance) {
   const auto b = DenseOperator::whole(DenseOperator(rows).times(one_two_three(rows.size())));
-  return test::solve_rows(rows, b, Tolerance(tolerance), {.preconditioner = row}).result;
+  return solve(rows, b, Tolerance(tolerance), {.preconditioner = row}).result;
 }
 
 /// M^-1 r for a whole r, whole. Collective.
@@ -51,6 +50,18 @@ std::vector<double> applied(Preconditioner& preconditioner, DenseOperator& matri
 }
 
 DenseRows three_rows() { return {{4.0, 1.0, 0.0}, {1.0, 3.0, 1.0}, {0.0, 1.0, 2.0}}; }
+
+/// The Laplacian of a box of 4 x 3 x 2 points.
+DenseRows box_rows() {
+  DenseRows rows(24, std::vector<double>(24));
+  for (size_t k = 0; k < 24; ++k) {
+    rows[k][k] = 6.0;
+    if (k % 4 > 0) rows[k][k - 1] = rows[k - 1][k] = -1.0;
+    if (k % 12 >= 4) rows[k][k - 4] = rows[k - 4][k] = -1.0;
+    if (k >= 12) rows[k][k - 12] = rows[k - 12][k] = -1.0;
+  }
+  return rows;
+}
 
 /// M^-1 symmetric and positive definite: e_i . M^-1 e_j = e_j . M^-1 e_i, r . M^-1 r > 0.
 TEST(PreconditionerTest, EveryRowIsSymmetricAndPositiveDefinite) {
@@ -196,14 +207,12 @@ TEST(PreconditionerTest, NoRowIsWorseThanNoneByMoreThanItsProducts) {
       for (size_t k = 0; k < size; ++k) rows[i][k] *= scales[i] * scales[k];
     }
     DenseOperator matrix(rows);
-    const auto b = matrix.times(x);
+    const auto b = DenseOperator::whole(matrix.times(x));
     int steps_without = 0;
     for (const auto& row : preconditioner_table()) {
       SCOPED_TRACE(std::string(row.name) + ", seed " + std::to_string(seed));
       const auto made = make_preconditioner(row, matrix);
-      std::vector<double> solution(b.size());
-      const auto result =
-          solve(matrix, b, solution, {.stop = Tolerance({.most_steps = 5000}), .preconditioner = *made});
+      const auto result = solve(matrix, b, Tolerance({.most_steps = 5000}), {.made = made.get()}).result;
       if (made->is_identity()) steps_without = result.step_count;
       EXPECT_LE(result.step_count, steps_without) << sentence_of(result);
       EXPECT_TRUE(made->is_identity() || result.end == SolveEnd::converged) << sentence_of(result);
@@ -293,29 +302,32 @@ TEST(PreconditionerTest, ChebyshevSaysItsBoundsAndItsDegree) {
 
 // ---------------------------------------------------------------- diagonal blocks
 
-void expect_own_block(const test::Box& box, const comm::BlockLayout& layout) {
-  const auto mine = diagonal_block_of(test::laplace_block(box, layout, group().rank()), layout, group());
-  const auto piece = layout.piece(layout.column_piece_of(group().rank()));
-  const auto expected = test::laplace_block(box, piece, piece);
+void expect_own_block(const DenseRows& rows, const comm::BlockLayout& layout) {
+  const int rank = group().rank();
+  const auto mine =
+      diagonal_block_of(test::block_of(rows, layout.rows_of(rank), layout.columns_of(rank)), layout, group());
+  const auto piece = layout.own_piece(rank);
+  const auto expected = test::block_of(rows, piece, piece);
   EXPECT_EQ(mine.row_count, expected.row_count);
   EXPECT_EQ(mine.column_count, expected.column_count);
   EXPECT_TRUE(test::entries_of(mine) == test::entries_of(expected));
-  const auto diagonal = diagonal_of(mine);
-  EXPECT_EQ(std::ranges::count(diagonal, 6.0), piece.size());
+  EXPECT_EQ(std::ranges::count(diagonal_of(mine), rows[0][0]), piece.size());
 }
 
 TEST(DiagonalBlockTest, IsTheMatrixOfThePieceOnEveryGrid) {
-  const test::Box box{.nx = 5, .ny = 4, .nz = 3};
+  const auto box = box_rows();
+  const auto size = std::ssize(box);
   for (const auto& grid : comm::factorizations(group().size())) {
     SCOPED_TRACE("grid " + grid.name());
-    expect_own_block(box, comm::BlockLayout::even(box.size(), grid));
+    expect_own_block(box, comm::BlockLayout::even(size, grid));
     // All rows in the last piece; others are empty.
     std::vector<int64_t> starts(static_cast<size_t>(group().size()) + 1);
-    starts.back() = box.size();
+    starts.back() = size;
     expect_own_block(box, comm::BlockLayout(grid, starts));
   }
   // Fewer rows than ranks have pieces.
-  expect_own_block({.nx = 2}, comm::BlockLayout::even(2, comm::factorizations(group().size()).back()));
+  expect_own_block(line_rows(2, 1.0),
+                   comm::BlockLayout::even(2, comm::factorizations(group().size()).back()));
 }
 
 TEST(DiagonalBlockTest, AnEntryThatIsNotStoredIsZero) {
@@ -368,16 +380,8 @@ std::vector<double> dense_solution(DenseRows a, std::vector<double> r) {
 
 TEST(IncompleteCholeskyTest, HasThePatternOfTheBlockAndTheNumbersOfTheDenseLoops) {
   if (group().size() > 1) return;  // each rank has its own
-  // The Laplacian of a box of 4 x 3 x 2 points.
-  DenseRows laplacian(24, std::vector<double>(24));
-  for (size_t k = 0; k < 24; ++k) {
-    laplacian[k][k] = 6.0;
-    if (k % 4 > 0) laplacian[k][k - 1] = laplacian[k - 1][k] = -1.0;
-    if (k % 12 >= 4) laplacian[k][k - 4] = laplacian[k - 4][k] = -1.0;
-    if (k >= 12) laplacian[k][k - 12] = laplacian[k - 12][k] = -1.0;
-  }
   const DenseRows four{{4, 0, 1, 1}, {0, 5, 0, 2}, {1, 0, 6, 1}, {1, 2, 1, 7}};
-  for (const auto& rows : {laplacian, four, DenseRows{{3.0}}, DenseRows{}}) {
+  for (const auto& rows : {box_rows(), four, DenseRows{{3.0}}, DenseRows{}}) {
     DenseOperator matrix(rows);
     std::vector<double> r(rows.size());
     for (size_t k = 0; k < r.size(); ++k) r[k] = std::sin(1.0 + static_cast<double>(k));

@@ -21,47 +21,36 @@ using test::group;
 
 /// By rank 0 alone with the plainest kernel.
 std::vector<double> expected_figures(const Problem& problem) {
-  return test::figures_of_one_rank(problem,
-                                   {.kernel = &kernels::kernel_named("scalar"), .is_reproducible = true});
+  return test::figures_of_one_rank(problem, {.kernel = "scalar", .is_reproducible = true});
 }
 
 /// All combinations that go together, with each transport that serves here.
-std::vector<test::SolverConfig> all_configs() {
+std::vector<Configuration> all_configs() {
   // Threads of ranks that share cores take long.
-  const std::vector<int> thread_counts = test::is_campaign() ? std::vector{1, 2, 4} : std::vector{1, 2};
-  std::vector<test::SolverConfig> configs;
-  for (const auto* transport : test::usable_transports()) {
-    for (const auto* kernel : test::usable_kernels()) {
-      if (!kernel->makes_reproducible) continue;
-      for (const int thread_count : thread_counts) {
-        for (const bool overlaps : {false, true}) {
-          for (const auto form : transport->sum_forms)
-            configs.push_back({.sum_form = form,
-                               .kernel = kernel,
-                               .transport = transport,
-                               .thread_count = thread_count,
-                               .overlaps = overlaps,
-                               .is_reproducible = true});
-        }
-      }
-    }
-  }
-  return configs;
+  using Texts = std::vector<std::string>;
+  return crossed({.is_reproducible = true},
+                 {{"kernel", names_where(kernels::kernel_table(),
+                                         [](const auto& row) { return row.makes_reproducible; })},
+                  {"transport", test::usable_transports()},
+                  {"threads", test::is_campaign() ? Texts{"1", "2", "4"} : Texts{"1", "2"}},
+                  {"sum_form", names_of(sum_form_table())},
+                  {"overlap", {"off", "on"}}});
 }
 
 /// A choice of one or two, in the campaign of some more, that goes through all combinations from turn to turn.
-std::vector<test::SolverConfig> configs(size_t turn) {
+std::vector<Configuration> configs(size_t turn) {
   // No divisors in common with the number of kernels, threads, overlaps or forms.
   const size_t stride = test::is_campaign() ? 31 : 61;
   const auto all = all_configs();
-  std::vector<test::SolverConfig> chosen;
+  std::vector<Configuration> chosen;
   for (size_t k = turn % stride; k < all.size(); k += stride) chosen.push_back(all[k]);
   return chosen;
 }
 
-void expect_same_bits(const Problem& problem, const test::NamedLayout& named,
-                      const test::SolverConfig& config, const std::vector<double>& expected) {
-  SCOPED_TRACE("class " + problem.class_name + ", " + test::describe(named) + ", " + test::describe(config));
+void expect_same_bits(const Problem& problem, const test::NamedLayout& named, const Configuration& config,
+                      const std::vector<double>& expected) {
+  SCOPED_TRACE("class " + problem.class_name + ", " + test::describe(named) + ", " +
+               configuration_key(config));
   const auto figures = test::figures_of(test::solve(problem, named.layout, config));
   EXPECT_TRUE(test::same_bits(figures, expected))
       << "zeta " << figures.front() << " instead of " << expected.front();

@@ -28,21 +28,10 @@ using test::line_rows;
 using test::negated;
 using test::one_two_three;
 using test::solve;
+using test::SolveOptions;
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
-
-/// Solves A x = b, b: this rank's piece. Collective.
-SystemSolveResult solve_system(LinearOperator& matrix, std::vector<double> b,
-                               const ToleranceOptions& tolerance, Preconditioner* preconditioner = nullptr) {
-  std::vector<double> x(b.size(), 7.0);
-  IdentityPreconditioner none;
-  const auto result = solve(
-      matrix, b, x,
-      {.stop = Tolerance(tolerance), .preconditioner = preconditioner == nullptr ? none : *preconditioner});
-  EXPECT_NE(sentence_of(result), "");
-  return result;
-}
 
 bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
@@ -56,7 +45,7 @@ TEST(SolveEndTest, TheLargerToleranceCounts) {
 
 TEST(SolveEndTest, ConvergenceIsDeclaredFromTheRecomputedResidual) {
   DenseOperator matrix(line_rows(23, 1.1));
-  const auto result = solve_system(matrix, matrix.piece_of(one_two_three(23)), {.relative = 1e-10});
+  const auto result = solve(matrix, one_two_three(23), Tolerance({.relative = 1e-10})).result;
   EXPECT_EQ(result.end, SolveEnd::converged);
   EXPECT_LE(result.true_residual_norm, 1e-10 * result.right_hand_side_norm);
   EXPECT_LE(result.residual_norm, 1e-10 * result.right_hand_side_norm);
@@ -83,8 +72,7 @@ class DisturbedOperator final : public DenseOperator {
 
 TEST(SolveEndTest, ARecurrenceThatDriftedGoesOnFromTheRecomputedResidual) {
   DisturbedOperator matrix(line_rows(23, 1.0), [](int number) { return number <= 5 ? 1.001 : 1.0; });
-  const auto b = matrix.piece_of(one_two_three(23));
-  const auto result = solve_system(matrix, b, {.relative = 1e-10});
+  const auto result = solve(matrix, one_two_three(23), Tolerance({.relative = 1e-10})).result;
   EXPECT_EQ(result.end, SolveEnd::converged);
   EXPECT_GE(result.replacement_count, 1);
   EXPECT_LE(result.true_residual_norm, 1e-10 * result.right_hand_side_norm);
@@ -161,7 +149,7 @@ std::vector<EndCase> end_cases() {
 
 TEST(SolveEndTest, EverySystemEndsWithItsName) {
   for (const auto& test : end_cases()) {
-    const auto [result, x] = test::solve_rows(test.rows, test.b, Tolerance({.most_steps = test.most_steps}));
+    const auto [result, x] = solve(test.rows, test.b, Tolerance({.most_steps = test.most_steps}));
     const auto sentence = sentence_of(result);
     SCOPED_TRACE(sentence);
     EXPECT_EQ(result.end, test.end);
@@ -179,23 +167,20 @@ TEST(SolveEndTest, EverySystemEndsWithItsName) {
     for (const double element : x) EXPECT_EQ(element, 0.0);
   }
   // With an absolute tolerance x = 0 is good enough for squares that leave the range.
-  const auto tiny =
-      test::solve_rows(line_rows(3, 1.0), {1e-150, 0.0, 0.0}, Tolerance({.absolute = 1e-100})).result;
+  const auto tiny = solve(line_rows(3, 1.0), {1e-150, 0.0, 0.0}, Tolerance({.absolute = 1e-100})).result;
   EXPECT_EQ(tiny.end, SolveEnd::converged);
   EXPECT_EQ(tiny.step_count, 0);
 }
 
 /// 30 eigenvalues over 400 decades.
 TEST(SolveEndTest, AResidualThatIsNotMadeSmallerStagnatesBeforeTheStepLimit) {
-  auto result =
-      test::solve_rows(diagonal_rows(30, 200.0, 400.0), std::vector<double>(30, 1.0), Tolerance({})).result;
+  auto result = solve(diagonal_rows(30, 200.0, 400.0), std::vector<double>(30, 1.0), Tolerance({})).result;
   EXPECT_EQ(result.end, SolveEnd::stagnated) << sentence_of(result);
   EXPECT_LT(result.step_count, 5000);
   result.quantity = "r . r";  // in place of p . A p, if that was zero to rounding first
   EXPECT_TRUE(contains(sentence_of(result), "jacobi")) << sentence_of(result);
   // Nothing solves it without a preconditioner in so few steps: 40 eigenvalues over 570 decades.
-  auto other =
-      test::solve_rows(diagonal_rows(40, 300.0, 570.0), std::vector<double>(40, 1.0), Tolerance({})).result;
+  auto other = solve(diagonal_rows(40, 300.0, 570.0), std::vector<double>(40, 1.0), Tolerance({})).result;
   EXPECT_EQ(other.end, SolveEnd::stagnated) << sentence_of(other);
   other.condition_number = 1e25;  // by whoever watched the steps
   EXPECT_TRUE(contains(sentence_of(other), "condition number: 1e+25 or more")) << sentence_of(other);
@@ -203,7 +188,7 @@ TEST(SolveEndTest, AResidualThatIsNotMadeSmallerStagnatesBeforeTheStepLimit) {
 
 TEST(SolveEndTest, AProductThatBecomesNanIsNamedWithItsStep) {
   DisturbedOperator late(line_rows(9, 1.0), [](int number) { return number >= 3 ? nan : 1.0; });
-  const auto result = solve_system(late, late.piece_of(one_two_three(9)), {});
+  const auto result = solve(late, one_two_three(9), Tolerance({})).result;
   EXPECT_EQ(result.end, SolveEnd::not_finite);
   EXPECT_EQ(result.quantity_step, 3);
 }
@@ -224,20 +209,17 @@ class NegativePreconditioner final : public Preconditioner {
 TEST(SolveEndTest, APreconditionerThatIsNotPositiveDefiniteIsNamed) {
   DenseOperator matrix(line_rows(9, 1.0));
   NegativePreconditioner negative(matrix.local_size());
-  const auto result = solve_system(matrix, matrix.piece_of(one_two_three(9)), {}, &negative);
+  const auto result = solve(matrix, one_two_three(9), Tolerance({}), {.made = &negative}).result;
   EXPECT_EQ(result.end, SolveEnd::not_positive_definite);
   EXPECT_EQ(result.quantity, "r . M^-1 r");
   EXPECT_TRUE(contains(sentence_of(result), "the preconditioner is not")) << sentence_of(result);
 }
 
 TEST(SolveEndTest, ARightHandSideOfZerosIsSolvedAtOnce) {
-  for (const bool starts_from_x : {false, true}) {
-    DenseOperator matrix(line_rows(9, 1.0));
-    const std::vector<double> b(matrix.local_size(), 0.0);
-    std::vector<double> x(matrix.local_size(), 7.0);
-    IdentityPreconditioner none;
-    const auto result =
-        solve(matrix, b, x, {.stop = Tolerance({}), .preconditioner = none, .starts_from_x = starts_from_x});
+  for (const bool has_guess : {false, true}) {
+    SolveOptions options;
+    if (has_guess) options.guess.emplace(9, 7.0);
+    const auto [result, x] = solve(line_rows(9, 1.0), std::vector<double>(9), Tolerance({}), options);
     EXPECT_EQ(result.end, SolveEnd::zero_right_hand_side);
     EXPECT_EQ(result.step_count, 0);
     EXPECT_EQ(result.true_residual_norm, 0.0);
@@ -248,12 +230,9 @@ TEST(SolveEndTest, ARightHandSideOfZerosIsSolvedAtOnce) {
 
 TEST(SolveEndTest, AGoodGuessNeedsNoStepAWrongOneIsNoReferenceAndABadOneIsInput) {
   DenseOperator matrix(line_rows(9, 1.0));
-  const auto b = matrix.times(one_two_three(9));
+  const auto b = DenseOperator::whole(matrix.times(one_two_three(9)));
   const auto solve_from = [&](const std::vector<double>& guess) {
-    auto x = matrix.piece_of(guess);
-    IdentityPreconditioner none;
-    return solve(matrix, b, x,
-                 {.stop = Tolerance({.relative = 1e-10}), .preconditioner = none, .starts_from_x = true});
+    return solve(matrix, b, Tolerance({.relative = 1e-10}), {.guess = guess}).result;
   };
   const auto exact = solve_from(one_two_three(9));
   EXPECT_EQ(exact.end, SolveEnd::converged);
@@ -278,22 +257,15 @@ TEST(SolveEndTest, TheAnswerOfASolveThatFailsIsItsBestIterate) {
     for (int most_steps = 1; most_steps <= 60; ++most_steps) {
       SCOPED_TRACE(std::string(variant.name) + ", " + std::to_string(most_steps) + " steps");
       DenseOperator matrix(rows);
-      const auto piece = matrix.piece_of(b);
-      std::vector<double> x(piece.size());
-      IdentityPreconditioner none;
       StepHistory history(most_steps);
-      std::array<StepObserver*, 1> observers{&history};
-      const auto result = solve(matrix, piece, x,
-                                {.stop = Tolerance({.relative = 1e-15, .most_steps = most_steps}),
-                                 .preconditioner = none,
-                                 .observers = observers,
-                                 .variant = variant});
+      const std::array<StepObserver*, 1> observers{&history};
+      const auto [result, x] = solve(matrix, b, Tolerance({.relative = 1e-15, .most_steps = most_steps}),
+                                     {.variant = variant, .observers = observers});
       ASSERT_TRUE(has_failed(result.end)) << sentence_of(result);
-      std::vector<double> residual = piece;
-      const auto product = matrix.times(DenseOperator::whole(x));
-      for (size_t k = 0; k < x.size(); ++k) residual[k] -= product[k];
-      const auto whole = DenseOperator::whole(residual);
-      const double norm = std::sqrt(std::inner_product(whole.begin(), whole.end(), whole.begin(), 0.0));
+      auto residual = DenseOperator::whole(matrix.times(x));
+      for (size_t k = 0; k < x.size(); ++k) residual[k] -= b[k];
+      const double norm =
+          std::sqrt(std::inner_product(residual.begin(), residual.end(), residual.begin(), 0.0));
       EXPECT_NEAR(result.true_residual_norm, norm, 1e-12 * result.right_hand_side_norm);
       EXPECT_LE(result.true_residual_norm, 2.0 * std::ranges::min(history.norms()) * (1.0 + 1e-6));
       EXPECT_LE(result.true_residual_norm, result.last_residual_norm);
@@ -303,18 +275,11 @@ TEST(SolveEndTest, TheAnswerOfASolveThatFailsIsItsBestIterate) {
     EXPECT_GT(earlier_count, 10) << variant.name;
   }
   // So many steps are asked for as they are.
-  const auto fixed = [&](int count) {
-    DenseOperator matrix(rows);
-    std::vector<double> x(matrix.local_size());
-    IdentityPreconditioner none;
-    return solve(matrix, matrix.piece_of(b), x, {.stop = FixedSteps(count), .preconditioner = none});
-  };
-  EXPECT_FALSE(fixed(3).has_kept());
+  EXPECT_FALSE(solve(rows, b, FixedSteps(3)).result.has_kept());
 }
 
 /// Advice looks at what was asked for: a system with a preconditioner is scaled already, and has limits of its own.
 TEST(SolveEndTest, NobodyWhoHasAPreconditionerIsToldToTakeJacobi) {
-  const auto rows = line_rows(60, 1.0);
   for (const auto end : {SolveEnd::step_limit, SolveEnd::stagnated}) {
     for (const std::string_view quantity : {"", "r . r", "r . M^-1 r"}) {
       SystemSolveResult result{.end = end, .quantity = quantity, .condition_number = 1e9};
@@ -329,11 +294,9 @@ TEST(SolveEndTest, NobodyWhoHasAPreconditionerIsToldToTakeJacobi) {
       EXPECT_TRUE(contains(with, "condition number with the preconditioner: 1e+09")) << with;
     }
   }
-  DenseOperator matrix(rows);
-  const auto diagonal = matrix.diagonal();
-  const auto jacobi = find_preconditioner("jacobi")->make({.matrix = matrix, .diagonal = diagonal});
-  const auto below =
-      solve_system(matrix, matrix.piece_of(one_two_three(60)), {.relative = 1e-18}, jacobi.get());
+  const auto below = solve(line_rows(60, 1.0), one_two_three(60), Tolerance({.relative = 1e-18}),
+                           {.preconditioner = *find_preconditioner("jacobi")})
+                         .result;
   EXPECT_TRUE(contains(sentence_of(below), "for this system with this preconditioner")) << sentence_of(below);
   EXPECT_EQ(below.end, SolveEnd::stagnated);
   EXPECT_LE(below.residual_norm, 1e-18 * below.right_hand_side_norm) << "the recurrence parted from b - A x";

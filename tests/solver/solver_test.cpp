@@ -10,7 +10,6 @@
 #include <memory>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "support/bits.hpp"
@@ -23,34 +22,23 @@ namespace cg2d::solver_test {
 namespace {
 
 using test::group;
-using test::SolverConfig;
 
 /// Whether products begin before their operand is complete; alone a rank has nothing to wait for.
 std::vector<bool> overlaps() { return group().size() == 1 ? std::vector{false} : std::vector{false, true}; }
 
 /// Every transport with each form of the sum that it has.
-std::vector<SolverConfig> every_transport(bool is_overlapped) {
-  std::vector<SolverConfig> configs;
-  for (const auto* transport : test::usable_transports()) {
-    for (const auto form : transport->sum_forms)
-      configs.push_back({.sum_form = form, .transport = transport, .overlaps = is_overlapped});
-  }
-  return configs;
-}
-
-std::vector<SolverConfig> every_kernel(bool is_overlapped) {
-  std::vector<SolverConfig> configs;
-  for (const auto* kernel : test::usable_kernels())
-    configs.push_back({.kernel = kernel, .overlaps = is_overlapped});
-  return configs;
+std::vector<Configuration> every_transport(bool is_overlapped) {
+  return crossed({.overlaps = is_overlapped},
+                 {{"transport", test::usable_transports()}, {"sum_form", names_of(sum_form_table())}});
 }
 
 /// visit(layout, config) for every grid of the ranks and every config, with the pieces of class S even.
 template <typename Visit>
-void for_every_grid(const std::vector<SolverConfig>& configs, const Visit& visit) {
+void for_every_grid(const std::vector<Configuration>& configs, const Visit& visit) {
   for (const auto& grid : comm::factorizations(group().size())) {
-    for (const auto& config : configs) {
-      SCOPED_TRACE("grid " + grid.name() + ", " + test::describe(config));
+    for (auto config : configs) {
+      config.grid = grid;
+      SCOPED_TRACE(configuration_key(config));
       visit(comm::BlockLayout::even(find_class("S")->n, grid), config);
     }
   }
@@ -83,7 +71,9 @@ TEST(SolverTest, ClassSHasTheOfficialZetasWithEveryKernelOnEveryGrid) {
   for (const bool is_overlapped : overlaps()) {
     auto problem = class_s();
     if (is_overlapped) problem = test::short_problem("S", 2);
-    for_every_grid(every_kernel(is_overlapped), [&](const comm::BlockLayout& layout, const auto& config) {
+    const auto configs =
+        crossed({.overlaps = is_overlapped}, {{"kernel", names_of(kernels::kernel_table())}});
+    for_every_grid(configs, [&](const comm::BlockLayout& layout, const auto& config) {
       const auto steps = test::solve(problem, layout, config);
       expect_official_steps(steps, problem);
       EXPECT_TRUE(is_overlapped || meets_reference(problem, steps.back().zeta));
@@ -96,10 +86,10 @@ TEST(SolverTest, ClassSOnUnevenAndEmptyPieces) {
   test::for_every_layout(problem.n, group().size(), [&](const test::NamedLayout& named) {
     for (const bool is_overlapped : overlaps()) {
       for (const auto storage : {kernels::Storage::whole, kernels::Storage::half})
-        expect_official_steps(
-            test::solve(problem, named.layout,
-                        {.kernel = &kernels::default_kernel(storage), .overlaps = is_overlapped}),
-            problem);
+        expect_official_steps(test::solve(problem, named.layout,
+                                          {.kernel = std::string(kernels::default_kernel(storage).name),
+                                           .overlaps = is_overlapped}),
+                              problem);
     }
   });
 }
@@ -125,8 +115,9 @@ TEST(SolverTest, ClassSByEveryTransportOnEveryGridHasTheSameBitsOnEveryRankAndEv
         EXPECT_TRUE(test::same_bits(others, first));
       }
       EXPECT_TRUE(test::same_bits(test::figures_of(test::solve(problem, layout, config)), first));
-      if (!config.transport->follows_schedules() || config.sum_form != SolverConfig{}.sum_form) return;
-      if (config.transport == SolverConfig{}.transport) of_grid = first;
+      if (!comm::find_transport(config.transport)->follows_schedules()) return;
+      if (config.sum_form != Configuration{}.sum_form) return;
+      if (config.transport == Configuration{}.transport) of_grid = first;
       EXPECT_TRUE(test::same_bits(first, of_grid));
     });
   }
@@ -139,16 +130,15 @@ TEST(SolverTest, OverlappedStripsInShares) {
   const auto class_a = test::short_problem("A", 1);
   const auto grids = comm::factorizations(group().size());
   size_t turn = 0;
-  for (const std::string_view name : {"sell", "sell-rows", "csr-simd", "csr-short", "symmetric",
-                                      "symmetric-distinct", "symmetric-scalar"}) {
+  for (const std::string name : {"sell", "sell-rows", "csr-simd", "csr-short", "symmetric",
+                                 "symmetric-distinct", "symmetric-scalar"}) {
     ++turn;
     for (size_t k = 0; k < grids.size(); ++k) {
       if (!test::is_thorough() && turn % grids.size() != k) continue;
-      SCOPED_TRACE("grid " + grids[k].name() + ", kernel " + std::string(name));
+      SCOPED_TRACE("grid " + grids[k].name() + ", kernel " + name);
       const auto layout = comm::BlockLayout::even(class_a.n, grids[k]);
-      const auto whole = test::solve(class_a, layout, {.kernel = &kernels::kernel_named(name)});
-      const auto overlapped =
-          test::solve(class_a, layout, {.kernel = &kernels::kernel_named(name), .overlaps = true});
+      const auto whole = test::solve(class_a, layout, {.kernel = name});
+      const auto overlapped = test::solve(class_a, layout, {.kernel = name, .overlaps = true});
       EXPECT_NEAR(overlapped[0].zeta, whole[0].zeta, test::relative_tolerance * whole[0].zeta);
     }
   }

@@ -1,9 +1,15 @@
-// The benchmark's iteration with several threads in every rank.
+// The benchmark's iteration with several threads in every rank. And threads that are bound stay where they were put, and come free again.
 
 #include <gtest/gtest.h>
+#include <omp.h>
 
+#include <set>
+#include <string>
 #include <vector>
 
+#include "cg/machine/environment.hpp"
+#include "cg/machine/thread_binding.hpp"
+#include "cg/solver/vector_ops.hpp"
 #include "support/bits.hpp"
 #include "support/npb_reference.hpp"
 #include "support/solver_run.hpp"
@@ -16,22 +22,20 @@ using test::group;
 
 /// The steps of a solve, whose bits are the same again.
 std::vector<OuterStep> repeated_solve(const Problem& problem, const comm::BlockLayout& layout,
-                                      const test::SolverConfig& config) {
-  auto steps = test::solve(problem, layout, config);
-  EXPECT_TRUE(test::same_bits(figures_of(test::solve(problem, layout, config)), figures_of(steps)));
+                                      const Configuration& configuration) {
+  auto steps = test::solve(problem, layout, configuration);
+  EXPECT_TRUE(test::same_bits(figures_of(test::solve(problem, layout, configuration)), figures_of(steps)));
   return steps;
 }
 
 TEST(SolverThreadsTest, ClassSHasTheOfficialZetasWithEveryKernel) {
   const auto problem = test::short_problem("S", 4);
   for (const auto& grid : comm::factorizations(group().size())) {
-    for (const auto* kernel : test::usable_kernels()) {
-      for (const int thread_count : {2, 3}) {
-        const test::SolverConfig config{.kernel = kernel, .thread_count = thread_count};
-        SCOPED_TRACE("grid " + grid.name() + ", " + test::describe(config));
-        test::expect_official_zetas(
-            repeated_solve(problem, comm::BlockLayout::even(problem.n, grid), config));
-      }
+    for (const auto& configuration :
+         crossed({.grid = grid}, {{"kernel", names_of(kernels::kernel_table())}, {"threads", {"2", "3"}}})) {
+      SCOPED_TRACE(configuration_key(configuration));
+      test::expect_official_zetas(
+          repeated_solve(problem, comm::BlockLayout::even(problem.n, grid), configuration));
     }
   }
 }
@@ -45,6 +49,49 @@ TEST(SolverThreadsTest, PiecesLongEnoughForParallelVectorOperations) {
   EXPECT_EQ(on_three.size(), on_one_thread.size());
   for (size_t k = 0; k < on_three.size(); ++k)
     EXPECT_NEAR(on_three[k].zeta, on_one_thread[k].zeta, test::relative_tolerance * problem.shift);
+}
+
+// ---------------------------------------------------------------- binding
+
+std::vector<std::string> lists_of_threads(int thread_count) {
+  std::vector<std::string> lists(static_cast<size_t>(thread_count));
+#pragma omp parallel num_threads(thread_count)
+  lists[static_cast<size_t>(omp_get_thread_num())] = allowed_processors();
+  return lists;
+}
+
+std::vector<std::string> nowhere_else(int thread_count) {
+  return std::vector<std::string>(static_cast<size_t>(thread_count), allowed_processors());
+}
+
+TEST(ThreadBindingTest, ThreadsAreOnCoresOfTheirOwnWhileItLives) {
+  for (const int thread_count : {2, 3, 2}) {
+    SCOPED_TRACE(thread_count);
+    const auto free = nowhere_else(thread_count);
+    const auto environment = inspect_environment(group(), thread_count);
+    {
+      const ThreadBinding binding(group(), environment, BindMode::automatic, thread_count);
+      const auto& facts = binding.result();
+      EXPECT_EQ(facts.is_bound, facts.why_not.empty());
+      EXPECT_EQ(facts.is_bound, !environment.oversubscribed);
+      ASSERT_EQ(facts.ranks.size(), static_cast<size_t>(group().size()));
+      EXPECT_EQ(facts.ranks[static_cast<size_t>(group().rank())], lists_of_threads(thread_count));
+      std::set<std::string> different;
+      for (const auto& threads : facts.ranks) different.insert(threads.begin(), threads.end());
+      if (facts.is_bound) {
+        EXPECT_EQ(different.size(), static_cast<size_t>(group().size() * thread_count));
+        // Work on one thread in between does not let the others go.
+        std::vector<double> numbers(100'000, 1.0);
+        EXPECT_EQ(VectorOps(1).dot(numbers, numbers), 100'000.0);
+        EXPECT_EQ(VectorOps(thread_count).dot(numbers, numbers), 100'000.0);
+        EXPECT_EQ(facts.ranks[static_cast<size_t>(group().rank())], lists_of_threads(thread_count));
+      } else {
+        EXPECT_EQ(lists_of_threads(thread_count), free);
+      }
+    }
+    EXPECT_EQ(lists_of_threads(thread_count), free);
+    EXPECT_EQ(lists_of_threads(thread_count + 2), nowhere_else(thread_count + 2));
+  }
 }
 
 }  // namespace

@@ -7,9 +7,11 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <memory>
 #include <numeric>
+#include <optional>
 #include <random>
 #include <span>
 #include <stdexcept>
@@ -82,6 +84,21 @@ class SharedExchange {
 
 using DenseRows = std::vector<std::vector<double>>;
 
+/// A in some rows and columns; zeros are not stored.
+inline kernels::CsrBlock block_of(const DenseRows& whole, const comm::IndexRange& rows,
+                                  const comm::IndexRange& columns) {
+  kernels::CsrBlock::Rows entries;
+  for (auto row = rows.begin; row < rows.end; ++row) {
+    auto& stored = entries.emplace_back();
+    for (auto column = columns.begin; column < columns.end; ++column) {
+      const double value = whole[static_cast<size_t>(row)][static_cast<size_t>(column)];
+      if (value != 0.0)
+        stored.push_back({.column = static_cast<int32_t>(column - columns.begin), .value = value});
+    }
+  }
+  return kernels::CsrBlock::from_rows(columns.size(), entries);
+}
+
 /// Rows of a whole matrix, a part of them on each rank of the test. Every operation is collective but the
 /// accessors. Slow, and independent of cg2d's own communication.
 class DenseOperator : public LinearOperator {
@@ -128,16 +145,9 @@ class DenseOperator : public LinearOperator {
     for (size_t k = 0; k < p_.size(); ++k) entries.push_back(rows_[begin_ + k][begin_ + k]);
     return entries;
   }
-  /// A in the rows and columns of this rank's piece; zeros are not stored.
   kernels::CsrBlock diagonal_block() const {
-    std::vector<std::vector<kernels::CsrBlock::Entry>> rows(p_.size());
-    for (size_t row = 0; row < p_.size(); ++row) {
-      for (size_t column = 0; column < p_.size(); ++column) {
-        const double value = rows_[begin_ + row][begin_ + column];
-        if (value != 0.0) rows[row].push_back({.column = static_cast<int32_t>(column), .value = value});
-      }
-    }
-    return kernels::CsrBlock::from_rows(static_cast<int64_t>(p_.size()), rows);
+    const comm::IndexRange own{first_row(), first_row() + std::ssize(p_)};
+    return block_of(rows_, own, own);
   }
   /// The global number of this rank's first row.
   int64_t first_row() const { return static_cast<int64_t>(begin_); }
@@ -233,25 +243,6 @@ inline std::vector<double> one_two_three(size_t size) {
 
 // ---------------------------------------------------------------- solves
 
-struct SolveOptions {
-  const StopRule& stop;
-  Preconditioner& preconditioner;
-  std::span<StepObserver* const> observers{};  ///< told of every step, in this order
-  int thread_count = 1;                        ///< for the vector operations
-  const CgVariantRow& variant = cg_variant_table().front();
-  bool starts_from_x = false;
-};
-
-/// x := about A^-1 b. b, x: this rank's pieces. Collective over the operator's ranks.
-inline SystemSolveResult solve(LinearOperator& matrix, ConstPiece b, Piece x, const SolveOptions& options) {
-  PhaseTimer no_timer;
-  DistributedVectors vectors(matrix, no_timer, options.thread_count);
-  ConjugateGradient conjugate_gradient(matrix, options.preconditioner, vectors, options.variant);
-  for (auto* observer : options.observers) conjugate_gradient.observers().add(*observer);
-  return conjugate_gradient.solve({.b = b, .x = x, .starts_from_x = options.starts_from_x}, options.stop)
-      .front();
-}
-
 /// With all that any row needs. Collective.
 inline std::unique_ptr<Preconditioner> make_preconditioner(const PreconditionerRow& row,
                                                            DenseOperator& matrix, int degree = 0) {
@@ -264,30 +255,40 @@ inline std::unique_ptr<Preconditioner> make_preconditioner(const PreconditionerR
                    .polynomial = {.degree = degree}});
 }
 
-struct DenseSolveOptions {
+struct SolveOptions {
   const PreconditionerRow& preconditioner = preconditioner_table().front();
   const CgVariantRow& variant = cg_variant_table().front();
-  std::span<StepObserver* const> observers{};
+  std::span<StepObserver* const> observers{};  ///< told of every step, in this order
+  Preconditioner* made = nullptr;              ///< in place of one of the row
+  std::optional<std::vector<double>> guess{};  ///< whole
+  int system_count = 1;                        ///< of a matrix that is repeated()
 };
 
 struct DenseSolution {
-  SystemSolveResult result;
-  std::vector<double> x;  ///< whole
+  SystemSolveResult result;  ///< of the first system
+  std::vector<double> x;     ///< whole
 };
 
 /// Solves A x = b, both given whole. Collective.
-inline DenseSolution solve_rows(const DenseRows& rows, const std::vector<double>& whole_b,
-                                const StopRule& stop, const DenseSolveOptions& options = {}) {
+inline DenseSolution solve(DenseOperator& matrix, const std::vector<double>& b, const StopRule& stop,
+                           const SolveOptions& options = {}) {
+  std::unique_ptr<Preconditioner> of_row;
+  if (options.made == nullptr) of_row = make_preconditioner(options.preconditioner, matrix);
+  PhaseTimer no_timer;
+  DistributedVectors vectors(matrix, no_timer, 1);
+  ConjugateGradient solver(matrix, of_row ? *of_row : *options.made, vectors, options.variant,
+                           options.system_count);
+  for (auto* observer : options.observers) solver.observers().add(*observer);
+  const auto piece = matrix.piece_of(b);
+  std::vector<double> x(piece.size(), std::numeric_limits<double>::quiet_NaN());  // is not read
+  if (options.guess) x = matrix.piece_of(*options.guess);
+  const auto results = solver.solve({.b = piece, .x = x, .starts_from_x = options.guess.has_value()}, stop);
+  return {.result = results.front(), .x = DenseOperator::whole(x)};
+}
+inline DenseSolution solve(const DenseRows& rows, const std::vector<double>& b, const StopRule& stop,
+                           const SolveOptions& options = {}) {
   DenseOperator matrix(rows);
-  const auto preconditioner = make_preconditioner(options.preconditioner, matrix);
-  const auto b = matrix.piece_of(whole_b);
-  std::vector<double> x(b.size(), 7.0);
-  const auto result = solve(matrix, b, x,
-                            {.stop = stop,
-                             .preconditioner = *preconditioner,
-                             .observers = options.observers,
-                             .variant = options.variant});
-  return {.result = result, .x = DenseOperator::whole(x)};
+  return solve(matrix, b, stop, options);
 }
 
 }  // namespace cg2d::test

@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "cg/base/values.hpp"
+#include "cg/library/built_in_choice.hpp"
 #include "cg/matrix/matrix_source.hpp"
 #include "cg/solver/assembled_operator.hpp"
 #include "cg/solver/npb_iteration.hpp"
@@ -19,57 +21,31 @@
 
 namespace cg2d::test {
 
-struct SolverConfig {
-  comm::SumForm sum_form = comm::SumForm::reduce_scatter;
-  const kernels::KernelRow* kernel = &kernels::default_kernel();
-  const comm::TransportRow* transport = &comm::transport_table().front();
-  int thread_count = 1;
-  bool overlaps = false;
-  bool is_reproducible = false;
-};
-
-inline std::string describe(const SolverConfig& config) {
-  return "kernel " + std::string(config.kernel->name) + ", transport " + std::string(config.transport->name) +
-         (config.sum_form == comm::SumForm::whole_block ? ", whole block" : "") + ", threads " +
-         std::to_string(config.thread_count) + (config.overlaps ? ", overlap" : "") +
-         (config.is_reproducible ? ", reproducible" : "");
-}
-
-/// The transports and kernels that can serve here. Collective.
-inline std::vector<const comm::TransportRow*> usable_transports() {
-  std::vector<const comm::TransportRow*> all;
-  for (const auto& row : comm::transport_table()) {
-    if (row.why_unavailable(group()).empty()) all.push_back(&row);
-  }
-  return all;
-}
-inline std::vector<const kernels::KernelRow*> usable_kernels() {
-  std::vector<const kernels::KernelRow*> all;
-  for (const auto& row : kernels::kernel_table()) all.push_back(&row);
-  return all;
+/// Names of the transports that can serve here. Collective.
+inline std::vector<std::string> usable_transports() {
+  return names_where(comm::transport_table(),
+                     [](const auto& row) { return row.why_unavailable(group()).empty(); });
 }
 
 /// Collective over the ranks.
 inline std::unique_ptr<AssembledOperator> assembled(kernels::CsrBlock block, const comm::BlockLayout& layout,
-                                                    const SolverConfig& config,
-                                                    comm::RankGroup& ranks = group()) {
-  Configuration configuration;
-  configuration.sum_form = config.sum_form;
-  configuration.thread_count = config.thread_count;
-  configuration.overlaps = config.overlaps;
-  return assemble(std::move(block), *config.transport,
+                                                    const Configuration& configuration,
+                                                    comm::RankGroup& ranks = group(),
+                                                    bool times_phases = false) {
+  return assemble(std::move(block), *comm::find_transport(configuration.transport),
                   {.group = ranks,
                    .layout = layout,
                    .configuration = configuration,
-                   .kernel = *config.kernel,
-                   .sums_reproducibly = config.is_reproducible});
+                   .kernel = planned_kernel(configuration),
+                   .sums_reproducibly = configuration.is_reproducible},
+                  times_phases);
 }
 
 /// All outer steps of the problem after the untimed first one. Collective over the ranks.
 inline std::vector<OuterStep> solve(const Problem& problem, const comm::BlockLayout& layout,
-                                    const SolverConfig& config, comm::RankGroup& ranks = group()) {
-  auto block = default_source().make(problem)->build(layout, ranks, config.thread_count).block;
-  const auto matrix = assembled(std::move(block), layout, config, ranks);
+                                    const Configuration& configuration, comm::RankGroup& ranks = group()) {
+  auto block = default_source().make(problem)->build(layout, ranks, configuration.thread_count).block;
+  const auto matrix = assembled(std::move(block), layout, configuration, ranks);
   NpbIteration solver(*matrix, problem.shift);
   static_cast<void>(solver.outer_step());
   solver.reset();
@@ -91,12 +67,12 @@ inline std::vector<double> figures_of(const std::vector<OuterStep>& steps) {
 }
 
 /// figures_of() a solve by rank 0 alone; the other ranks get them.
-inline std::vector<double> figures_of_one_rank(const Problem& problem, const SolverConfig& config) {
+inline std::vector<double> figures_of_one_rank(const Problem& problem, const Configuration& configuration) {
   std::string bytes;
   if (group().rank() == 0) {
     comm::RankGroup alone(MPI_COMM_SELF);
     const auto layout = comm::BlockLayout::even(problem.n, {.columns = 1, .rows = 1});
-    const auto figures = figures_of(solve(problem, layout, config, alone));
+    const auto figures = figures_of(solve(problem, layout, configuration, alone));
     bytes.assign(reinterpret_cast<const char*>(figures.data()), figures.size() * sizeof(double));
   }
   bytes = group().broadcast(std::move(bytes));

@@ -1,5 +1,5 @@
-// Stencils without a matrix against the assembled matrix: on every cut in 1, 2 and 3 dimensions, over every
-// transport.
+// Systems without a matrix against the assembled matrix: stencils on every cut in 1, 2 and 3 dimensions, over every transport; and the NAS CG matrix
+// as two sparse products, also against the benchmark's results.
 
 #include "cg/solver/operators/stencil_operator.hpp"
 
@@ -10,16 +10,18 @@
 #include <string>
 #include <vector>
 
+#include "cg/solver/npb_iteration.hpp"
 #include "cg/solver/operators/matrix_free.hpp"
 #include "support/bits.hpp"
 #include "support/error_of.hpp"
 #include "support/halo_check.hpp"
 #include "support/mpi_test.hpp"
+#include "support/npb_reference.hpp"
 #include "support/solver_run.hpp"
 #include "support/stencil_reference.hpp"
 #include "support/test_extent.hpp"
 
-namespace cg2d::stencil_operator_test {
+namespace cg2d::matrix_free_test {
 namespace {
 
 using test::group;
@@ -27,37 +29,63 @@ using test::group;
 /// An element of the operand, between -1 and 1.
 double element(int64_t row) { return std::sin(0.7 * static_cast<double>(row) + 0.3); }
 
-/// A times (element(0), element(1), ...), whole, by the assembled matrix on process rows.
-std::vector<double> assembled_product(const std::string& text) {
-  const auto source = source_from(text);
+/// A times (element(0), element(1), ...), whole, with the most by which another sum of each row may differ.
+struct KnownProduct {
+  std::vector<double> values{};
+  std::vector<double> bounds{};
+};
+
+/// By the assembled matrix on process rows.
+KnownProduct known_product(const Stencil& stencil) {
+  const auto source = source_from(stencil.name());
   const auto layout =
       comm::BlockLayout::even(source->facts().key.order, {.columns = 1, .rows = group().size()});
   const auto matrix = test::assembled(source->build(layout, group(), 1).block, layout, {});
   const auto p = matrix->operand();
-  const auto begin = layout.piece(layout.column_piece_of(group().rank())).begin;
+  const auto begin = layout.own_piece(group().rank()).begin;
   for (size_t k = 0; k < p.size(); ++k) p[k] = element(begin + static_cast<int64_t>(k));
   matrix->apply();
-  std::vector<double> whole;
+  KnownProduct known;
   for (const auto& part : group().gather_all(matrix->result()))
-    whole.insert(whole.end(), part.begin(), part.end());
-  return whole;
+    known.values.insert(known.values.end(), part.begin(), part.end());
+  // Both add at most point_count products with a rounding each; all are within the sum of their magnitudes.
+  known.bounds.assign(
+      known.values.size(),
+      4.0 * stencil.point_count * std::numeric_limits<double>::epsilon() * (2.0 * stencil.diagonal()));
+  return known;
 }
 
-/// One product of the operator compared with the assembled one, element by element.
-void expect_product(MatrixFreeSystem& system, const Stencil& stencil, const std::vector<double>& expected) {
+KnownProduct known_product(const test::ReferenceMatrix& matrix) {
+  KnownProduct known;
+  for (const auto& row : matrix) {
+    double sum = 0.0;
+    double magnitude = 0.0;
+    for (const auto& [column, value] : row) {
+      sum += value * element(column);
+      magnitude += std::abs(value * element(column));
+    }
+    known.values.push_back(sum);
+    // A rounding for each product of either form. The diagonal of A is smaller than what it adds up: by
+    // rcond - shift = -9.9 and up to 3.
+    known.bounds.push_back(4.0 * static_cast<double>(row.size()) * std::numeric_limits<double>::epsilon() *
+                           (magnitude + 10.0));
+  }
+  return known;
+}
+
+/// One product of the system, element by element.
+void expect_product(MatrixFreeSystem& system, const KnownProduct& known) {
   const auto p = system.operand();
   for (size_t k = 0; k < p.size(); ++k) p[k] = element(system.row_of(k));
   system.apply();
   const auto q = system.result();
-  // Both add at most point_count products with a rounding each; all are within the sum of their magnitudes.
-  const double bound =
-      4.0 * stencil.point_count * std::numeric_limits<double>::epsilon() * (2.0 * stencil.diagonal());
   double dot = 0.0;
   double magnitude = 0.0;
   for (size_t k = 0; k < q.size(); ++k) {
+    const auto row = static_cast<size_t>(system.row_of(k));
     dot += p[k] * q[k];
     magnitude += std::abs(p[k] * q[k]);
-    EXPECT_NEAR(q[k], expected[static_cast<size_t>(system.row_of(k))], bound);  // fails for NaN, too
+    EXPECT_NEAR(q[k], known.values[row], known.bounds[row]) << "row " << row;  // fails for NaN, too
     EXPECT_EQ(p[k], element(system.row_of(k)));
   }
   // The bound of two sums of as many products, each in its own order (Higham 2002, section 3.1).
@@ -65,8 +93,11 @@ void expect_product(MatrixFreeSystem& system, const Stencil& stencil, const std:
     EXPECT_LE(std::abs(*own - dot),
               2.0 * static_cast<double>(q.size()) * std::numeric_limits<double>::epsilon() * magnitude);
   }
-  EXPECT_EQ(group().sum(static_cast<int64_t>(q.size())), stencil.order());
+  EXPECT_EQ(system.order(), std::ssize(known.values));
+  EXPECT_EQ(group().sum(static_cast<int64_t>(q.size())), system.order());
 }
+
+// ---------------------------------------------------------------- stencils
 
 std::vector<Stencil> tested_stencils() {
   auto stencils = test::awkward_stencils();
@@ -102,11 +133,10 @@ TEST(StencilOperatorTest, EqualsTheAssembledProductOnEveryCut) {
   int call = 0;
   for (const auto& stencil : tested_stencils()) {
     SCOPED_TRACE(stencil.name());
-    const auto expected = assembled_product(stencil.name());
+    const auto known = known_product(stencil);
     for_every_cut(call++, [&](const MatrixFreeInput& input) {
       const auto system = find_matrix_free(stencil.name())->make(stencil.name(), input);
-      EXPECT_EQ(system->order(), stencil.order());
-      for (int round = 0; round < 3; ++round) expect_product(*system, stencil, expected);
+      for (int round = 0; round < 3; ++round) expect_product(*system, known);
       const auto parts = input.domain_grid->parts[0];
       if (stencil.extents[0] >= parts) {
         EXPECT_EQ(system->own_product().has_value(), parts == 1);
@@ -213,5 +243,54 @@ TEST(StencilOperatorTest, ACutOfOtherRanksIsRefused) {
   }
 }
 
+// ---------------------------------------------------------------- the NAS CG matrix
+
+/// Class S on every grid, transports, threads and overlap in turns.
+TEST(FactoredOperatorTest, ProductsAndTheBenchmarkAreThoseOfTheAssembledMatrix) {
+  const auto& problem = *find_class("S");
+  const auto known =
+      known_product(test::build_reference_matrix(problem, test::draw_reference_vectors(problem)));
+  const auto& row = *find_matrix_free("npb-factored:S");
+  EXPECT_EQ(row.why_not_conforming, "the matrix is applied as two sparse products, and never assembled");
+  EXPECT_EQ(row.phases.size(), 4U);
+  size_t number = 0;
+  for (const auto& grid : comm::factorizations(group().size())) {
+    const auto transports = comm::transport_table();
+    const auto& transport = transports[number++ % transports.size()];
+    if (!transport.why_unavailable(group()).empty()) continue;
+    const Configuration configuration{.grid = grid,
+                                      .transport = std::string(transport.name),
+                                      .thread_count = 1 + static_cast<int>(number % 2),
+                                      .overlaps = number % 3 == 0};
+    SCOPED_TRACE(configuration_key(configuration));
+    const auto system =
+        row.make("npb-factored:S", {.group = group(), .configuration = configuration, .times_phases = true});
+    EXPECT_FALSE(system->diagonal());
+    expect_product(*system, known);
+    for (const auto phase : {Phase::summation, Phase::shuffle, Phase::vector_updates})
+      EXPECT_EQ(system->timer().records()[index_of(phase)].calls, 2U) << phase_row(phase).name;
+    NpbIteration iteration(*system, system->timer(), 1, problem.shift);
+    const auto steps = iteration.outer_steps(problem.niter, {});
+    EXPECT_TRUE(meets_reference(problem, steps.back().zeta)) << steps.back().zeta;
+    EXPECT_FALSE(iteration.curvature_signs().indefinite());
+  }
+}
+
+TEST(FactoredOperatorTest, BadInputIsRefusedWithItsReason) {
+  const auto message_of = [](const std::string& text, const Configuration& configuration) {
+    return test::error_of(ExitCode::usage, [&] {
+      static_cast<void>(
+          find_matrix_free(text)->make(text, {.group = group(), .configuration = configuration}));
+    });
+  };
+  EXPECT_EQ(message_of("npb-factored:Q", {}),
+            "npb-factored:Q: after the colon expected a class out of S, W, A, B, C, D, E, F, got 'Q'");
+  EXPECT_EQ(message_of("npb-factored:S", {.kernel = "symmetric"}),
+            "--kernel symmetric: it stores half of a symmetric matrix; the factors of npb-factored are not "
+            "symmetric, so take a kernel on whole blocks");
+  EXPECT_NE(message_of("npb-factored:S", {.grid = {.columns = 31, .rows = 1}}), "no error");
+  EXPECT_EQ(find_matrix_free("npb:S"), nullptr);
+}
+
 }  // namespace
-}  // namespace cg2d::stencil_operator_test
+}  // namespace cg2d::matrix_free_test
