@@ -112,6 +112,8 @@ class Streaming(OutOfCoreTest):
         for rank in little:
             streamed = rank["panels"] - rank["resident_panels"]
             self.assertGreater(streamed, rank["buffers"])
+            # Beside the panels, 2 MiB are the program's.
+            self.assertLessEqual((rank["resident_panels"] + rank["buffers"]) * rank["most_panel_bytes"] + (2 << 20), 20e6)
             # Panels are about as long as each other.
             self.assertGreater(rank["read_bytes"], 0.8 * rank["products"] * rank["file_bytes"] * streamed / rank["panels"])
         # Short panels are written anew where all stay in memory: once.
