@@ -11,10 +11,10 @@
 #include "cg/base/output_file.hpp"
 #include "cg/matrix/files/matrix_file.hpp"
 #include "cg/matrix/matrix_source.hpp"
+#include "support/common_folder.hpp"
 #include "support/error_of.hpp"
 #include "support/layouts.hpp"
 #include "support/npb_reference.hpp"
-#include "support/shared_file_test.hpp"
 
 namespace cg2d::matrix_market_test {
 namespace {
