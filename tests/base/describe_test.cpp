@@ -116,6 +116,11 @@ TEST(Describe, NamesThePlaceOfEachProblemAndWhatWouldBeRight) {
       "\"phases.dot\" is \"fast\": it must be a number; \"load\" is [1.0]: it must be a list of at least 2; "
       "\"rank\" is nothing that is read here; did you mean ranks?");
   EXPECT_EQ(problem_with("[]"), "an object is needed");
+  auto other = json_of(some_result());
+  other["problem"] = 7;
+  other["setup"] = Json::object();
+  EXPECT_EQ(problem_with(other.dump()),
+            "2 problems: \"problem\" is 7: it must be a text; \"setup\" is {}: it must be a list");
 }
 
 TEST(Describe, RefusesNumbersThatDoNotFit) {

@@ -182,8 +182,9 @@ class CountingMemory final : public std::pmr::memory_resource {
     blocks_.emplace_back(address, byte_count);
     return address;
   }
-  void do_deallocate(void* address, size_t /*byte_count*/, size_t alignment) override {
-    std::erase_if(blocks_, [&](const auto& block) { return block.data() == address; });
+  void do_deallocate(void* address, size_t byte_count, size_t alignment) override {
+    std::erase_if(blocks_,
+                  [&](const auto& block) { return block.data() == address && block.size() == byte_count; });
     ::operator delete (address, std::align_val_t{alignment});
   }
   bool do_is_equal(const std::pmr::memory_resource& other) const noexcept override { return this == &other; }

@@ -127,6 +127,14 @@ TEST(LibrarySolver, HistoryAndPhases) {
   Solver untimed(line(), group(), {.times_phases = false});
   static_cast<void>(untimed.solve(b, x));
   EXPECT_TRUE(untimed.phases().empty());
+  for (const auto& preconditioner : preconditioner_table()) {
+    for (const auto& variant : cg_variant_table()) {
+      const auto solution = expect_solved(
+          {.preconditioner = std::string(preconditioner.name), .variant = std::string(variant.name)});
+      EXPECT_GT(solution.spectrum.smallest, 0.0);
+      EXPECT_GT(solution.predicted_steps, 0.0);
+    }
+  }
 }
 
 /// Stops after three steps.

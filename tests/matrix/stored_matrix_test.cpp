@@ -109,6 +109,7 @@ void expect_blocks(int64_t n, const std::vector<Entry>& entries) {
   const auto starts = matrix->balanced_piece_starts(comm::equal_shares(group().size()), group());
   EXPECT_EQ(starts.front(), 0);
   EXPECT_EQ(starts.back(), n);
+  EXPECT_TRUE(std::ranges::is_sorted(starts));
   for (size_t k = 1; k + 1 < starts.size(); ++k) {
     const double goal = nonzeros_before.back() * static_cast<double>(k) / group().size();
     const auto distance = [&](double nonzeros) { return std::abs(nonzeros - goal); };

@@ -46,6 +46,9 @@ class DescribedMachineTest(ProgramTest):
         for name in ("1x4", "4x1"):
             self.assert_close(by_speed[name]["reached_share"], 1, 1e-12)
             self.assertLess(by_speed[name]["total_s"], slow[name]["total_s"])
+        # Four equal ranks do in 1 what these do in 4 / 3.5; longer pieces have longer messages and vector operations, too.
+        more_s = by_speed["1x4"]["total_s"] - even["1x4"]["total_s"]
+        self.assertAlmostEqual(1 + more_s / even["1x4"]["phases"]["multiply"], 4 / 3.5, delta=0.05)
         self.assertLess(by_speed["2x2"]["reached_share"], 0.99)
         self.assertEqual(grids_of("--slow-rank", "2:2@1000000")["1x4"]["total_s"], even["1x4"]["total_s"])
         shares = self.file("shares", "2 2 1 2\n")

@@ -74,10 +74,12 @@ class Outputs(OddFilesTest):
     def test_pipes_and_folders_are_not_replaced_by_a_cache(self):
         pipe = self.folder / "pipe"
         os.mkfifo(pipe)
-        for target in (pipe, self.folder):
+        link = self.folder / "link"
+        link.symlink_to(pipe)
+        for target, named in ((pipe, pipe), (link, pipe), (self.folder, self.folder)):
             self.expect_line(
                 CANNOT_CREATE,
-                f"cannot create {target}: it cannot be replaced (a folder, a pipe, a device, a mount point, or another user's file in a folder "
+                f"cannot create {named}: it cannot be replaced (a folder, a pipe, a device, a mount point, or another user's file in a folder "
                 "with the sticky bit); name another file",
                 *("convert", self.matrix, target),
             )

@@ -30,9 +30,16 @@ class Results(StencilTest):
                         document = self.document(rank_count, "--temporal-block", block, *place)
                         self.assertEqual(document["result"], expected["result"])
                         self.assertEqual(document["trial"] is not None, block == "auto")
+                        if block == "auto":
+                            self.assertIn(document["temporal_block"], [one["block"] for one in document["trial"]["tried"]])
+                            self.assertEqual(document["trial"]["plane_storage_s"] > 0, bool(place))
                         self.assertEqual(document["out_of_core"] is not None, bool(place))
                         self.assertEqual(sum(rank["planes"] for rank in document["ranks"]), 29)
         self.assert_nothing_left()
+
+    def test_the_smallest_domains(self):
+        for rank_count, planes in ((1, 1), (3, 6)):
+            self.valid_document_of(rank_count, "stencil", "--shape", f"30x20x{planes}", "--steps", "2")
 
     def test_s_step_cg_has_one_result_on_all_ranks_and_stores(self):
         options, steps = ("--method", "s-step-cg", "--rtol", "1e-8", "--temporal-block", "2"), ("--steps", "200")

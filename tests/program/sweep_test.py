@@ -88,6 +88,8 @@ class SweepTest(ProgramTest):
         self.assertEqual(self.sweep(4, "--grid", "official,1x2,4x1", "--repeat", "1").exit_code, SUCCESS)
         grids = [line["configuration"]["grid"]["name"] for line in lines_of(self.file)]
         self.assertEqual(sorted(grids), ["1x2", "2x1", "2x2", "4x1"])
+        self.assertEqual(self.sweep(4, "--grid", "1x2", "--repeat", "1").exit_code, SUCCESS)
+        self.assertEqual(len(lines_of(self.file)), len(grids), "one that is there already")
 
     def test_the_papers_tables(self):
         outcome = self.ends_with(SUCCESS, self.sweep(2, "--repeat", "1", "--kernel", "sell,scalar", "--paper", "--why", "1x2,2x1"))

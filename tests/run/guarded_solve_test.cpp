@@ -445,7 +445,8 @@ TEST(FaultCampaignTest, HarmfulFlipsAreFoundInClassS) {
 }
 
 TEST(FaultCampaignTest, HarmfulFlipsAreFoundInClassW) {
-  expect_that_harm_is_found("W", test::with_fewer_sanitized(test::by_extent(10, 60, 3000)));
+  if (test::has_one_loop) GTEST_SKIP() << "with a sanitizer, class S takes the same ways";
+  expect_that_harm_is_found("W", test::by_extent(10, 60, 3000));
 }
 
 TEST(FaultCampaignTest, FlipsInSolvesAreFoundOrDoNoHarm) {

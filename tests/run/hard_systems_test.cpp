@@ -403,7 +403,7 @@ void expect_solution(const HardSystem& system, unsigned seed, SolverOptions opti
       system, {.result = result, .x = elements_of(x, {.begin = 0, .end = order}, solver.place(), group())});
 }
 
-/// Each part of a solver meets each kind of system on some grid.
+/// Each part of a solver is taken on some grid, by turns.
 TEST(GeneratedSystemsTest, DefiniteOnesConvergeOnEveryGridToTheirSolutions) {
   const std::array<std::vector<std::string>, 5> tables{
       names_of(kernels::kernel_table()),

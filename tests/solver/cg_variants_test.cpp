@@ -68,14 +68,16 @@ class LoggingOperator final : public DenseOperator {
   std::span<double> values_;
 };
 
-std::string log_of(const CgVariantRow& variant, int step_count) {
+std::string log_of(const CgVariantRow& variant, int step_count,
+                   const PreconditionerRow& row = preconditioner_table().front()) {
   LoggingOperator matrix(test::line_rows(23, 1.0));
+  const auto preconditioner = test::make_preconditioner(row, matrix);
+  matrix.log.clear();
   const auto b = matrix.piece_of(test::one_two_three(23));
   std::vector<double> x(b.size());
-  IdentityPreconditioner none;
   PhaseTimer timer;
   DistributedVectors vectors(matrix, timer, 1);
-  ConjugateGradient conjugate_gradient(matrix, none, vectors, variant);
+  ConjugateGradient conjugate_gradient(matrix, *preconditioner, vectors, variant);
   static_cast<void>(conjugate_gradient.iterate({.b = b, .x = x}, FixedSteps(step_count)));
   return matrix.log;
 }

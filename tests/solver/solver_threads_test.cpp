@@ -5,6 +5,7 @@
 
 #include <set>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "cg/machine/environment.hpp"
@@ -65,7 +66,7 @@ std::vector<std::string> nowhere_else(int thread_count) {
 }
 
 TEST(ThreadBindingTest, ThreadsAreOnCoresOfTheirOwnWhileItLives) {
-  for (const int thread_count : {2, 3, 2}) {
+  for (const int thread_count : {2, 3, 2, 1 + static_cast<int>(std::thread::hardware_concurrency())}) {
     SCOPED_TRACE(thread_count);
     const auto free = nowhere_else(thread_count);
     const auto environment = inspect_environment(group(), thread_count);

@@ -55,7 +55,7 @@ class SharedFileTest : public testing::Test {
   /// The folder may be entered by whatever user a test becomes.
   SharedFileTest() {
     using enum std::filesystem::perms;
-    std::filesystem::permissions(folder_.path(), owner_all | others_exec);
+    std::filesystem::permissions(folder_.path(), owner_all | group_exec | others_exec);
   }
   /// Collective.
   void write(const std::string& content) const { folder_.write("file", content); }

@@ -85,6 +85,10 @@ int MPI_Ineighbor_alltoallv(const void* from, const int counts_[], const int sta
   return PMPI_Ineighbor_alltoallv(from, counts_, starts, type, to, to_counts, to_starts, to_type, ranks,
                                   request);
 }
+int MPI_Ibcast(void* data, int count, MPI_Datatype type, int root, MPI_Comm ranks, MPI_Request* request) {
+  ++counts().messages;
+  return PMPI_Ibcast(data, count, type, root, ranks, request);
+}
 int MPI_Finalize() {
   write_counts();
   return PMPI_Finalize();

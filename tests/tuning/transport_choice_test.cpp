@@ -106,11 +106,13 @@ TEST(KnownTransportsTest, OtherConditionsOrAMissingTransportIsNotKnown) {
   auto timed = conditions;
   timed.transports = {{.name = "of another machine", .step_s = 1e-9}};
   for (const auto& name : available_names()) timed.transports.push_back({.name = name, .step_s = 1e-3});
+  timed.measured = {.date = "2026-11-22T12:30:00Z", .disturbance = "a busy day"};
   LoadedProfile profile{.processor = {.transports = {timed}}, .path = "p", .absence = ""};
   const auto known = known_transports(group(), profile, conditions);
   ASSERT_TRUE(known.has_value());
   EXPECT_TRUE(known->from_profile);
   EXPECT_EQ(known->kept_in, "p");
+  EXPECT_EQ(known->measured.disturbance, "a busy day");
   EXPECT_EQ(names_of(known->tried), available_names());
   EXPECT_EQ(known->best, available_names().front()) << "the one that was taken stands first";
   EXPECT_FALSE(known_transports(group(), {}, conditions).has_value());

@@ -76,6 +76,10 @@ TEST(MeasureCaseTest, HasTheStagesThatAreExpected) {
   for (const auto& work : works_of_case(config)) planned.push_back(work.key);
   EXPECT_EQ(stages, planned);
   EXPECT_EQ(stages.size(), tuned.kernels.size() + 2);  // the matrix, each kernel, and the race
+  for (const auto& kernel : tuned.kernels) {
+    EXPECT_EQ(kernel.tuning.prefetch_distance.has_value(),
+              kernels::kernel_named(kernel.name).defaults.prefetch_distance.has_value());
+  }
 }
 
 }  // namespace
