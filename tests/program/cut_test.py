@@ -24,7 +24,7 @@ class Cut(ProgramTest):
     def test_every_grid_and_transport_has_the_zetas(self):
         transports = itertools.cycle(("two-sided", "native", "put", "shared"))
         cuts = itertools.cycle(("uneven", "nonzeros"))
-        for count, cut in zip(range(1, 37) if THOROUGH else (4, 6), cuts):
+        for count, cut in zip((*range(1, 9), 12) if THOROUGH else (4, 6), cuts):
             for columns, rows in factorizations(count):
                 with self.subTest(grid=f"{columns}x{rows}", cut=cut):
                     given = self.cut_by([1 + (7 * k + 3) % 5 for k in range(count)]) if cut == "uneven" else cut

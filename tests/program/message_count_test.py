@@ -34,7 +34,7 @@ class MessageCount(ProgramTest):
         """Set-up and end send the same in runs of few and of many steps: the difference is what the steps send. But each 0.1 s
         the ranks of a solve ask each other, outside of all phases, whether a signal has come: where the machine is so busy that
         this happens between these steps, the solves are made again."""
-        for attempt in range(5):
+        for _ in range(20):
             few, many = (self.counted(rank_count, *command, *arguments, *steps(count)) for count in (1, 3))
             seen, reported = ([m - f for m, f in zip(of_many, of_few)] for of_many, of_few in zip(many, few))
             if reported == seen or command[0] == "run":
