@@ -53,13 +53,16 @@ class SolveOutOfCoreTest(StreamingTest):
         return binary, text
 
     def least_limit(self, rank_count, arguments):
-        """The --memory-limit that refusals recommend: the process itself takes more with a sanitizer."""
-        limit = str(int(rank_count * (process_bytes(rank_count) + 3e6)))
-        for _ in range(4):
+        """The least --memory-limit that is not refused, but for some 0.1 MB: what refusals recommend is rounded up to three digits, and a MB more may
+        be room for all panels. The process itself takes more with a sanitizer."""
+        limits = [int(rank_count * (process_bytes(rank_count) + 3e6))]
+        for _ in range(16):
+            limit = str(limits.pop(0))
             outcome = run_program(rank_count, "solve", *arguments, "--no-profile", "--memory-limit", limit, "--out-of-core", self.store)
             if outcome.exit_code != MEMORY:
                 break
-            limit = str(bytes_of(re.search(r"--memory-limit of ([\d.]+ [kMG]?B) would do", outcome.stderr)[1]))
+            would_do = int(bytes_of(re.search(r"--memory-limit of ([\d.]+ [kMG]?B) would do", outcome.stderr)[1]))
+            limits = limits or [would_do - less for less in (900_000, 600_000, 300_000, 0)]
         self.clear_store()
         return limit
 
