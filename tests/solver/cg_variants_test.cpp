@@ -99,11 +99,14 @@ TEST(CgVariantTest, AStepHasTheSumsOfItsRowAndPipelinedOnesAreUnderWayDuringTheP
             "<p>"
             "<p>");
   for_every_variant([](const CgVariantRow& variant) {
-    const auto sums = [&](int steps) {
-      const auto log = log_of(variant, steps);
-      return std::ranges::count(log, 's') + std::ranges::count(log, '<');
-    };
-    EXPECT_EQ(sums(20) - sums(10), 10 * variant.sums_per_step);
+    for (const auto& row : preconditioner_table()) {
+      SCOPED_TRACE(std::string(row.name));
+      const auto sums = [&](int steps) {
+        const auto log = log_of(variant, steps, row);
+        return std::ranges::count(log, 's') + std::ranges::count(log, '<');
+      };
+      EXPECT_EQ(sums(20) - sums(10), 10 * variant.sums_per_step);
+    }
   });
 }
 
