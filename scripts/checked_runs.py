@@ -161,8 +161,7 @@ def late_signals():
     """Yields a list that gets the number of each signal that comes meanwhile; it interrupts at the end. At once, it could come between the start
     of a process and the note of its number, and nobody would end it."""
     came = []
-    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-    handlers = {number: handler for number, handler in handlers.items() if handler != signal.SIG_IGN}
+    handlers = {number: handler for number in (signal.SIGINT, signal.SIGTERM) if (handler := signal.getsignal(number)) != signal.SIG_IGN}
     for number in handlers:
         signal.signal(number, lambda number, _frame: came.append(number))
     try:

@@ -10,7 +10,6 @@
 #include <cmath>
 #include <numeric>
 #include <random>
-#include <utility>
 #include <vector>
 
 #include "comm/node_map.hpp"

@@ -24,6 +24,9 @@ target_compile_definitions(cg2d_parser_usage INTERFACE MPICH_SKIP_MPICXX OMPI_SK
 target_compile_features(cg2d_parser_usage INTERFACE cxx_std_20)
 target_link_libraries(cg2d_parser_usage INTERFACE fmt::fmt nlohmann_json::nlohmann_json CLI11::CLI11 OpenMP::OpenMP_CXX
                                                   PkgConfig::zlib PkgConfig::zstd)
+if(cg2d_with_libfuzzer)
+  target_compile_options(cg2d_parser_usage INTERFACE -fsanitize=fuzzer-no-link -O2)
+endif()
 
 # cg2d_add_parsers(NAME source...): these sources once more, with libFuzzer's counters. Sources of different rooms are not compiled in one unit.
 function(cg2d_add_parsers name)
@@ -35,29 +38,10 @@ function(cg2d_add_parsers name)
     set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${room})
   endforeach()
   set_target_properties(${name} PROPERTIES UNITY_BUILD_MODE GROUP)
-  target_compile_options(${name} PRIVATE -fsanitize=fuzzer-no-link -O2)
   target_link_libraries(
     ${name}
     PUBLIC cg2d_parser_usage
     PRIVATE cg2d_compile_options)
-endfunction()
-
-# cg2d_add_absent(NAME library...): the objects NAME_absent: what these libraries of parsers call of cg2d and of MPI and do not have, as functions that
-# end the process.
-function(cg2d_add_absent name)
-  set(source ${cg2d_fuzz_generated}/${name}_absent.cpp)
-  set(files $<TARGET_FILE:cg2d_parser_kernels>)
-  foreach(library IN LISTS ARGN)
-    list(APPEND files $<TARGET_FILE:${library}>)
-  endforeach()
-  add_custom_command(
-    OUTPUT ${source}
-    COMMAND ${CMAKE_COMMAND} -DNM=${CMAKE_NM} "-DFILES=${files}" -DTARGET=${source} -P
-            ${PROJECT_SOURCE_DIR}/tests/fuzz/absent.cmake
-    DEPENDS ${ARGN} cg2d_parser_kernels ${PROJECT_SOURCE_DIR}/tests/fuzz/absent.cmake
-    COMMENT "What ${name} leaves out"
-    VERBATIM)
-  add_library(${name}_absent OBJECT EXCLUDE_FROM_ALL ${source})
 endfunction()
 
 # Files of matrices and vectors: cut clean, nothing is absent.
@@ -80,13 +64,19 @@ set(checkpoint_parsers
     cg/base/storage/unnamed_file.cpp)
 
 if(cg2d_with_libfuzzer)
-  # The table of kernels is that of the program: the room knows no MPI.
-  add_library(cg2d_parser_kernels STATIC EXCLUDE_FROM_ALL $<TARGET_OBJECTS:cg2d_room_kernels>)
-  set_target_properties(cg2d_parser_kernels PROPERTIES LINKER_LANGUAGE CXX)
   cg2d_add_parsers(cg2d_file_parsers ${file_parsers})
   cg2d_add_parsers(cg2d_checkpoint_parsers ${checkpoint_parsers})
-  target_link_libraries(cg2d_checkpoint_parsers PUBLIC cg2d_file_parsers cg2d_parser_kernels)
-  cg2d_add_absent(cg2d_checkpoint_parsers cg2d_checkpoint_parsers cg2d_file_parsers)
+  target_link_libraries(cg2d_checkpoint_parsers PUBLIC cg2d_file_parsers)
+  # What these call of cg2d and do not have, as functions that end the process.
+  set(absent_source ${cg2d_fuzz_generated}/cg2d_checkpoint_parsers_absent.cpp)
+  add_custom_command(
+    OUTPUT ${absent_source}
+    COMMAND ${CMAKE_COMMAND} -DNM=${CMAKE_NM} "-DFILES=$<TARGET_FILE:cg2d_checkpoint_parsers>;$<TARGET_FILE:cg2d_file_parsers>"
+            -DTARGET=${absent_source} -P ${PROJECT_SOURCE_DIR}/tests/fuzz/absent.cmake
+    DEPENDS cg2d_checkpoint_parsers cg2d_file_parsers ${PROJECT_SOURCE_DIR}/tests/fuzz/absent.cmake
+    COMMENT "What the parsers of checkpoints leave out"
+    VERBATIM)
+  add_library(cg2d_checkpoint_parsers_absent OBJECT EXCLUDE_FROM_ALL ${absent_source})
   # JSON and options: the rooms that read them are compiled once, with the counters.
   foreach(room IN ITEMS base machine tuning run report studies explain commands)
     target_compile_options(cg2d_room_${room} PRIVATE -fsanitize=fuzzer-no-link)
@@ -117,7 +107,6 @@ function(cg2d_add_fuzz_program name executions longest parsers mutator)
     cmake_path(GET mutator STEM mutator_name)
     if(NOT TARGET cg2d_${mutator_name})
       add_library(cg2d_${mutator_name} OBJECT EXCLUDE_FROM_ALL ${mutator})
-      target_compile_options(cg2d_${mutator_name} PRIVATE -fsanitize=fuzzer-no-link -O2)
       target_link_libraries(cg2d_${mutator_name} PRIVATE cg2d_parser_usage cg2d_compile_options)
     endif()
     target_link_libraries(fuzz_${name} PRIVATE $<TARGET_OBJECTS:cg2d_${mutator_name}>)
@@ -125,7 +114,6 @@ function(cg2d_add_fuzz_program name executions longest parsers mutator)
   endif()
   set_target_properties(fuzz_${name} PROPERTIES UNITY_BUILD OFF)
   target_compile_definitions(fuzz_${name} PRIVATE CG2D_TAKE_INPUT=take_${name})
-  target_compile_options(fuzz_${name} PRIVATE -fsanitize=fuzzer-no-link -O2)
   target_link_options(fuzz_${name} PRIVATE -fsanitize=fuzzer)
   target_link_libraries(fuzz_${name} PRIVATE ${parsers} cg2d_parser_usage cg2d_compile_options)
   if(TARGET ${parsers}_absent)
@@ -141,8 +129,6 @@ function(cg2d_add_fuzz_program name executions longest parsers mutator)
                                                     ${PROJECT_SOURCE_DIR}/tests/fuzz/links_no_mpi.cmake)
     cg2d_label_tests(fuzz "" fuzz_${name}_links_no_mpi)
     set_tests_properties(fuzz_${name}_links_no_mpi PROPERTIES TIMEOUT 60)
-  else()
-    target_link_libraries(fuzz_${name} PRIVATE MPI::MPI_CXX)
   endif()
   set(found ${PROJECT_BINARY_DIR}/fuzz/${name})
   file(MAKE_DIRECTORY ${found})

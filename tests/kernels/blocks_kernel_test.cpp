@@ -12,7 +12,6 @@
 #include <functional>
 #include <map>
 #include <numeric>
-#include <optional>
 #include <random>
 #include <set>
 #include <span>

@@ -1,5 +1,5 @@
-// Solver: every grid, cuts, operators; a user's own matrix, from triples and rows of all ranks; errors alike on all ranks. (Every preconditioner and
-// form of CG, and entries that are summed: tests/run/hard_systems_test.cpp.)
+// Solver: every grid, preconditioner and form of CG, cuts, operators; a user's own matrix, from triples and rows of all ranks; errors alike on all
+// ranks. (Entries that are summed: tests/run/hard_systems_test.cpp.)
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -127,6 +127,9 @@ TEST(LibrarySolver, HistoryAndPhases) {
   Solver untimed(line(), group(), {.times_phases = false});
   static_cast<void>(untimed.solve(b, x));
   EXPECT_TRUE(untimed.phases().empty());
+}
+
+TEST(LibrarySolver, EveryPreconditionerAndForm) {
   for (const auto& preconditioner : preconditioner_table()) {
     for (const auto& variant : cg_variant_table()) {
       const auto solution = expect_solved(

@@ -113,8 +113,7 @@ void expect_blocks(int64_t n, const std::vector<Entry>& entries) {
   for (size_t k = 1; k + 1 < starts.size(); ++k) {
     const double goal = nonzeros_before.back() * static_cast<double>(k) / group().size();
     const auto distance = [&](double nonzeros) { return std::abs(nonzeros - goal); };
-    double nearest = goal;
-    for (const double nonzeros : nonzeros_before) nearest = std::min(nearest, distance(nonzeros));
+    const double nearest = distance(std::ranges::min(nonzeros_before, {}, distance));
     EXPECT_NEAR(distance(nonzeros_before.at(static_cast<size_t>(starts[k]))), nearest, 1e-6) << "piece " << k;
   }
   const auto last = test::layouts_of(n, comm::factorizations(group().size()).front()).front().layout;

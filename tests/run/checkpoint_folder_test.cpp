@@ -70,8 +70,16 @@ std::string reason_against(const test::TemporaryFolder& folder, const std::strin
   return error == "no error" ? "" : error;
 }
 
-TEST(CheckpointFile, ReturnsWhatWasWritten) {
-  const test::TemporaryFolder folder;
+/// A file is one rank's: more of them would do the same.
+class CheckpointFile : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (group().size() > 1) GTEST_SKIP() << "the test on one rank does it";
+  }
+  test::TemporaryFolder folder;
+};
+
+TEST_F(CheckpointFile, ReturnsWhatWasWritten) {
   write_file(folder);
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}), 1)
       << "nothing beside the file";
@@ -89,8 +97,7 @@ TEST(CheckpointFile, ReturnsWhatWasWritten) {
   EXPECT_EQ(second, (std::vector{-3.0, -4.0, 9.0, 9.0, 9.0}));
 }
 
-TEST(CheckpointFile, ReadsVectorsThatAreLongerThanItsBuffer) {
-  const test::TemporaryFolder folder;
+TEST_F(CheckpointFile, ReadsVectorsThatAreLongerThanItsBuffer) {
   std::vector<double> vector(200'001);
   for (size_t k = 0; k < vector.size(); ++k) vector[k] = std::sqrt(static_cast<double>(k));
   auto header = header_of_the_file();
@@ -105,8 +112,7 @@ TEST(CheckpointFile, ReadsVectorsThatAreLongerThanItsBuffer) {
   EXPECT_TRUE(std::equal(middle.begin(), middle.end(), vector.begin() + 65'000));
 }
 
-TEST(CheckpointFile, RefusesEveryTruncationWithItsReason) {
-  const test::TemporaryFolder folder;
+TEST_F(CheckpointFile, RefusesEveryTruncationWithItsReason) {
   write_file(folder);
   const auto bytes = bytes_of_file(folder.path(file_name.text()));
   ASSERT_EQ(bytes.size(), sizeof(CheckpointHeader) + file_state.size() + 8 * (2 * 4));
@@ -120,8 +126,7 @@ TEST(CheckpointFile, RefusesEveryTruncationWithItsReason) {
   EXPECT_EQ(reason_against(folder, bytes), "");
 }
 
-TEST(CheckpointFile, RefusesEveryFlippedBitWithItsReason) {
-  const test::TemporaryFolder folder;
+TEST_F(CheckpointFile, RefusesEveryFlippedBitWithItsReason) {
   write_file(folder);
   const auto bytes = bytes_of_file(folder.path(file_name.text()));
   for (size_t bit = 0; bit < 8 * bytes.size(); ++bit) {
@@ -135,8 +140,7 @@ TEST(CheckpointFile, RefusesEveryFlippedBitWithItsReason) {
   }
 }
 
-TEST(CheckpointFile, RefusesAFileUnderAnothersNameAndReplacesNone) {
-  const test::TemporaryFolder folder;
+TEST_F(CheckpointFile, RefusesAFileUnderAnothersNameAndReplacesNone) {
   write_file(folder);
   const auto before = bytes_of_file(folder.path(file_name.text()));
   EXPECT_NE(test::error_of(ExitCode::cannot_write, [&] { write_file(folder); }), "no error");
@@ -148,8 +152,7 @@ TEST(CheckpointFile, RefusesAFileUnderAnothersNameAndReplacesNone) {
   EXPECT_NE(error.find("the content of " + file_name.text()), std::string::npos) << error;
 }
 
-TEST(CheckpointFile, ARehearsalLeavesNothing) {
-  const test::TemporaryFolder folder;
+TEST_F(CheckpointFile, ARehearsalLeavesNothing) {
   write_checkpoint_file(folder.path(), file_name, {.header = header_of_the_file(), .text = file_state},
                         false);
   EXPECT_TRUE(std::filesystem::is_empty(folder.path()));

@@ -23,6 +23,7 @@
 #include "support/dense_operator.hpp"
 #include "support/error_of.hpp"
 #include "support/mpi_test.hpp"
+#include "support/solver_run.hpp"
 #include "support/test_extent.hpp"
 
 namespace cg2d::hard_systems_test {
@@ -405,13 +406,11 @@ void expect_solution(const HardSystem& system, unsigned seed, SolverOptions opti
 
 /// Each part of a solver is taken on some grid, by turns.
 TEST(GeneratedSystemsTest, DefiniteOnesConvergeOnEveryGridToTheirSolutions) {
-  const std::array<std::vector<std::string>, 5> tables{
-      names_of(kernels::kernel_table()),
-      names_where(comm::transport_table(),
-                  [](const auto& row) { return row.why_unavailable(group()).empty(); }),
-      names_of(preconditioner_table()),
-      names_of(cg_variant_table()),
-      {"even", "nonzeros", "random"}};
+  const std::array<std::vector<std::string>, 5> tables{names_of(kernels::kernel_table()),
+                                                       test::usable_transports(),
+                                                       names_of(preconditioner_table()),
+                                                       names_of(cg_variant_table()),
+                                                       {"even", "nonzeros", "random"}};
   std::array<std::set<std::string>, 5> taken;
   const auto system_count = static_cast<unsigned>(test::by_extent(40, 300));
   unsigned turn = 0;

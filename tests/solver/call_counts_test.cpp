@@ -22,7 +22,7 @@ struct CountedRun {
         configuration(std::move(given)),
         assembled(test::assembled(default_source().make(problem)->build(layout, group(), 1).block, layout,
                                   configuration, group(), true)),
-        iteration(*assembled, assembled->timer(), 1, problem.shift) {}
+        iteration(*assembled, problem.shift) {}
 
   const Problem& problem = *find_class("S");
   comm::BlockLayout layout;

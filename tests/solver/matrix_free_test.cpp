@@ -113,16 +113,14 @@ template <typename Visit>
 void for_every_cut(int call, const Visit& visit) {
   const bool cuts_take_turns = !test::is_thorough() && group().size() > 4;
   int number = -1;
+  const auto transports = test::usable_transports();
   for (const auto& grid : comm::domain_grids(group().size())) {
     ++number;
     if (cuts_take_turns && (number + call) % 2 != 0) continue;
-    const auto transports = comm::transport_table();
     for (size_t k = 0; k < transports.size(); ++k) {
       const bool is_its_turn = static_cast<int>(k) == number % static_cast<int>(transports.size());
       if (!test::is_thorough() && !is_its_turn) continue;
-      if (!transports[k].why_unavailable(group()).empty()) continue;
-      const Configuration configuration{.transport = std::string(transports[k].name),
-                                        .thread_count = 1 + number % 3};
+      const Configuration configuration{.transport = transports[k], .thread_count = 1 + number % 3};
       SCOPED_TRACE(grid.name() + ", " + configuration.transport);
       visit(MatrixFreeInput{.group = group(), .configuration = configuration, .domain_grid = grid});
     }
@@ -254,12 +252,11 @@ TEST(FactoredOperatorTest, ProductsAndTheBenchmarkAreThoseOfTheAssembledMatrix) 
   EXPECT_EQ(row.why_not_conforming, "the matrix is applied as two sparse products, and never assembled");
   EXPECT_EQ(row.phases.size(), 4U);
   size_t number = 0;
+  const auto transports = test::usable_transports();
   for (const auto& grid : comm::factorizations(group().size())) {
-    const auto transports = comm::transport_table();
     const auto& transport = transports[number++ % transports.size()];
-    if (!transport.why_unavailable(group()).empty()) continue;
     const Configuration configuration{.grid = grid,
-                                      .transport = std::string(transport.name),
+                                      .transport = transport,
                                       .thread_count = 1 + static_cast<int>(number % 2),
                                       .overlaps = number % 3 == 0};
     SCOPED_TRACE(configuration_key(configuration));

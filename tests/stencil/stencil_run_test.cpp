@@ -19,6 +19,7 @@
 #include "cg/base/errors.hpp"
 #include "cg/base/storage/crc32c.hpp"
 #include "cg/stencil/stencil_method.hpp"
+#include "support/error_of.hpp"
 #include "support/faulty_reader.hpp"
 #include "support/heat_domain.hpp"
 #include "support/mpi_test.hpp"
@@ -57,19 +58,6 @@ StencilOptions options_for(const test::TemporaryFolder* folder, std::optional<in
 StencilReport report_of(const StencilOptions& options, const PanelIoRow& reader = usual_panel_io()) {
   const Progress progress(ProgressMode::quiet, 0);
   return perform_stencil(options, group(), progress, reader);
-}
-
-/// How a run ends on this rank, with its message.
-struct End {
-  ExitCode code = ExitCode::success;
-  std::string text{};
-};
-End end_of(const StencilOptions& options, const PanelIoRow& reader = usual_panel_io()) {
-  try {
-    return {.code = report_of(options, reader).code()};
-  } catch (const RunError& error) {
-    return {.code = error.code(), .text = error.what()};
-  }
 }
 
 void expect_result(const StencilReport& report, const DomainFigures& expected) {
@@ -142,7 +130,7 @@ TEST(StencilRunTest, AFolderThatOneRankLacksEndsAllRanks) {
   const test::TemporaryFolder folder;
   auto missing = options_for(&folder, 1);
   if (group().rank() == group().size() - 1) missing.folders = {folder.path("missing")};
-  EXPECT_EQ(end_of(missing).code, ExitCode::cannot_create);
+  test::expect_error(ExitCode::cannot_create, "missing", [&] { report_of(missing); });
 }
 
 TEST(StencilRunTest, AFaultOnOneRankIsMendedOrEndsAllRanks) {
@@ -158,10 +146,8 @@ TEST(StencilRunTest, AFaultOnOneRankIsMendedOrEndsAllRanks) {
         test::plan_faults({.kinds = faults(direction == PanelDirection::read ? 2 : 1),
                            .direction = direction,
                            .first = first});
-        const auto end = end_of(options_for(&folder, 4), reader);
-        EXPECT_EQ(end.code, kind == FaultKind::flipped_bit ? ExitCode::bad_data : ExitCode::cannot_write)
-            << end.text;
-        EXPECT_NE(end.text.find("plane "), std::string::npos) << end.text;
+        const auto code = kind == FaultKind::flipped_bit ? ExitCode::bad_data : ExitCode::cannot_write;
+        test::expect_error(code, "plane ", [&] { report_of(options_for(&folder, 4), reader); });
         if (direction == PanelDirection::write) continue;
         test::plan_faults({.kinds = faults(1), .direction = direction, .first = first});
         expect_result(report_of(options_for(&folder, 4), reader), expected);

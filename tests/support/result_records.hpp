@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <nlohmann/json.hpp>
 #include <string>
-#include <utility>
 
 #include "cg/base/describe_json.hpp"
 #include "cg/report/report.hpp"

@@ -13,6 +13,7 @@
 #include "cg/matrix/matrix_source.hpp"
 #include "support/mpi_test.hpp"
 #include "support/npb_reference.hpp"
+#include "support/solver_run.hpp"
 
 namespace cg2d::transport_choice_test {
 namespace {
@@ -20,8 +21,7 @@ namespace {
 using test::group;
 
 std::vector<std::string> available_names() {
-  auto names = names_where(comm::transport_table(),
-                           [](const auto& row) { return row.why_unavailable(group()).empty(); });
+  auto names = test::usable_transports();
   std::ranges::sort(names);
   return names;
 }
