@@ -311,10 +311,10 @@ void declare_help(Subcommand& command) {
   command.add_texts("COMMAND " + one_of(names_of(subcommand_table())), "a command of cg2d", {},
                     {.standing = "the program"});
   command.check = [&] {
-    const auto* const program = command.parser().get_parent();
+    const auto& program = *command.parser().get_parent();
     const auto name = command.text_of("COMMAND");
-    const auto* const parser = name.empty() ? program : find_command(*program, name);
-    if (parser == nullptr) throw InputError(unknown_command_message(*program, name));
+    const auto* const parser = name.empty() ? &program : find_command(program, name);
+    if (parser == nullptr) throw InputError(unknown_command_message(program, name));
     command.work = printing([text = help_text(*parser)] { return text; });
   };
 }
