@@ -81,6 +81,7 @@ ChildEnd run_child(std::vector<std::string> words, std::string_view subject) {
       variables.push_back(*variable);
   }
   variables.push_back(nullptr);
+  std::signal(SIGCHLD, SIG_DFL);  // ignored, as some parents leave it, the end of a process is lost
   const auto process = fork();
   if (process == 0) become(word_pointers.data(), variables.data());
   if (process < 0)

@@ -215,7 +215,9 @@ void describe_hexadecimal(Members& m, std::string_view name, Integer& value, std
   auto digits = fmt::format("{:0{}x}", value, 2 * sizeof(Integer));
   m(name, digits, meaning(text));
   const auto* const end = digits.data() + digits.size();
-  if (m.reads() && std::from_chars(digits.data(), end, value, base).ptr != end)
+  if (!m.reads()) return;
+  const auto [rest, error] = std::from_chars(digits.data(), end, value, base);
+  if (error != std::errc() || rest != end)
     m.complain(fmt::format("{} is \"{}\": hexadecimal digits are needed", m.where(name), digits));
 }
 template void describe_hexadecimal(Members&, std::string_view, uint32_t&, std::string_view);
@@ -236,10 +238,14 @@ void describe_name(Members& m, std::string_view name, comm::ProcessGrid& grid) {
   auto text = grid.name();
   m(name, text, meaning("PXxPY"));
   if (!m.reads()) return;
-  if (const auto found = grid_from(text))
-    grid = *found;
-  else
-    m.complain(fmt::format("{} is \"{}\": it must be a grid such as 2x4", m.where(name), text));
+  try {
+    if (const auto found = grid_from(text)) {
+      grid = *found;
+      return;
+    }
+  } catch (const InputError&) {  // of an option; here it is a member
+  }
+  m.complain(fmt::format("{} is \"{}\": it must be a grid such as 2x4", m.where(name), text));
 }
 
 }  // namespace cg2d

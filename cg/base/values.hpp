@@ -129,14 +129,14 @@ void require_started(const std::string& option, int rank_count, int started_coun
 /// More threads than any processor runs. The OpenMP library crashes on much larger numbers.
 inline constexpr int most_threads = 1024;
 
-/// A byte count, or the sum of two, at least 0; the largest number there is for anything greater.
+/// A byte count, or the sum of two, which may be negative; the largest number there is for anything greater.
 inline int64_t saturated(double byte_count) {
   constexpr auto most = std::numeric_limits<int64_t>::max();
   return byte_count < static_cast<double>(most) ? static_cast<int64_t>(byte_count) : most;
 }
 inline int64_t saturated_sum(int64_t a, int64_t b) {
   constexpr auto most = std::numeric_limits<int64_t>::max();
-  return a > most - b ? most : a + b;
+  return b > 0 && a > most - b ? most : a + b;
 }
 
 /// "12.3 MB", decimal units.

@@ -448,7 +448,8 @@ class NpbSource final : public MatrixSource {
     const auto bin_count = std::clamp<int64_t>(problem_.n, 1, most_bins);
     const auto rows_per_bin = (problem_.n + bin_count - 1) / bin_count;
     std::vector<int64_t> nonzeros(static_cast<size_t>(bin_count));
-    DrawnVectors(problem_, group, true).visit([&](const SparseVectors& vectors) {
+    // Visited once: keeping them would gain nothing, and no account of memory knows of them yet.
+    DrawnVectors(problem_, group, false).visit([&](const SparseVectors& vectors) {
       for (int64_t v = 0; v < vectors.count; ++v) {
         const auto positions = vectors.positions_of(v);
         for (const auto position : positions)

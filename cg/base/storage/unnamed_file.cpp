@@ -87,6 +87,10 @@ void UnnamedFile::open_as(FileNaming naming, int flags) {
   }
   name_ = name_beside(path_, [&](const std::string& name) {
     file_ = Descriptor(open(name.c_str(), O_CREAT | O_EXCL | O_NOFOLLOW | O_RDWR | O_CLOEXEC | flags, mode));
+    if (!is_open() && errno == EINVAL) {  // refused for its flags, after it was made
+      unlink(name.c_str());
+      errno = EINVAL;
+    }
     return is_open();
   });
   if (is_never_named && is_open()) unlink(std::exchange(name_, {}).c_str());

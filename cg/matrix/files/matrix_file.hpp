@@ -26,7 +26,7 @@ struct MatrixFileOptions {
   bool mirrors = false;
   /// Asked before entries are stored; empty: require_memory().
   MemoryCheck check_memory{};
-  /// Told now and then which part of this rank's share is done, 0 to 1, where the size of the content is known.
+  /// Told now and then which part of its share is done, 0 to 1, on rank 0, where the size of the content is known.
   std::function<void(double done)> progress{};
 };
 

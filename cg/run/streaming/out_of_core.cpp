@@ -97,6 +97,7 @@ struct PanelMaker {
       needed = std::max(needed, group.maximum(needed_bytes(strips_for(enough))));
     }
     agree_on(group, [&] {
+      if (memory_bytes >= enough) return;  // the text is that of a rank that lacks memory
       refuse_memory(
           enough, fmt::format("with --out-of-core a rank needs {} beside its vectors", format_bytes(enough)),
           "it");
@@ -214,8 +215,9 @@ struct PanelMaker {
 
 StreamLimits limits_of(std::span<const RankStream> ranks) {
   StreamLimits limits;
+  if (std::ranges::none_of(ranks, [](const auto& rank) { return rank.storage_bytes_per_s > 0.0; })) return {};
   for (const auto& rank : ranks) {
-    if (rank.storage_bytes_per_s <= 0.0 || rank.figures.product_count == 0) return {};
+    if (rank.figures.product_count == 0) return {};
     // While the panels of a product are multiplied, without waiting for the storage, so much is read.
     const auto& figures = rank.figures;
     const double multiply_s =
