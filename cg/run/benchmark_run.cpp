@@ -42,10 +42,10 @@ CheckpointState RunCheckpoints::state() {
           .vectors = {iteration_.x()}};
 }
 
-/// The last state is the result, and no state to go on from.
+/// The last state is the result, and no state to go on from; nor is one that the guard has refused.
 void RunCheckpoints::after_outer_step(int number, const OuterStep& step) {
   saved_.earlier_steps.push_back(step);
-  if (number == saved_.problem.niter || !is_finite(step)) return;
+  if (number == saved_.problem.niter || step.is_refused || !is_finite(step)) return;
   if (step.stop_asked || checkpoints_.is_due()) checkpoints_.save(state());
 }
 
@@ -155,6 +155,7 @@ void BenchmarkRun::move_to(std::span<const double> shares) {
   const auto x = moved_piece(iteration_->x(), before, layout, group_);
   assembled_->release();
   std::shared_ptr<BlockProduct> product = make_product(layout);
+  matrix_bytes_ = product->matrix_byte_count();
   auto communicator = communicator_for(layout, *product);
   assembled_->exchange(std::move(product), std::move(communicator));
   piece_ = layout.own_piece(group_.rank());
@@ -165,6 +166,8 @@ void BenchmarkRun::move_to(std::span<const double> shares) {
 std::unique_ptr<BlockProduct> BenchmarkRun::make_product(const comm::BlockLayout& layout) {
   const bool is_first = assembled_ == nullptr;
   if (is_first) note_choices();
+  const bool exports = !options_.export_mtx.empty() && is_first;
+  const auto exported = exports ? open_output(options_.export_mtx, group_) : nullptr;  // fails at once
   if (streaming_) return stream(layout);
   const auto& problem = options_.problem;
   agree_on(group_, [&] { check_memory(*source_, configuration(), layout, *report_.environment); });
@@ -177,13 +180,12 @@ std::unique_ptr<BlockProduct> BenchmarkRun::make_product(const comm::BlockLayout
   report_.source_facts = facts;
   report_.nonzero_count = group_.sum(block.nonzero_count());
   progress_.say(fmt::format("{} nonzeros in {:.3f} s", report_.nonzero_count, report_.generation_s));
-  if (!options_.export_mtx.empty() && is_first) {
-    const auto file = open_output(options_.export_mtx, group_);
+  if (exports) {
     export_matrix_market(
         block, layout,
         fmt::format("NAS CG class {}: n {}, nonzer {}, rcond {}, shift {} (shift included)",
                     problem.class_name, problem.n, problem.nonzer, Problem::rcond, problem.shift),
-        group_, file.get());
+        group_, exported.get());
     progress_.say(fmt::format("wrote the matrix to {}", options_.export_mtx));
   }
   auto [product, conversion_s] = convert(std::move(block), layout);
@@ -308,14 +310,14 @@ bool BenchmarkRun::repeat_once(int repeat_number) {
   since_begin_ = {};
   std::vector<OuterStepObserver*> observers{this};
   if (run_checkpoints_) observers.push_back(&*run_checkpoints_);
-  if (guard_) guard_->begin_repetition(outer_step_count);
+  if (guard_) guard_->begin_repetition(earlier_count + 1, options_.problem.niter);
   if (rebalancer_) {
     observers.push_back(&*rebalancer_);
     rebalancer_->begin_repeat(repeat_number, options_.problem.niter);
   }
   if (stall_watch_ != nullptr) {
     observers.push_back(stall_watch_);
-    stall_watch_->begin_repeat(repeat_number);
+    stall_watch_->begin_repeat(repeat_number, earlier_count);
   }
   reset_x();
   // By the untimed iteration, until one has been timed.

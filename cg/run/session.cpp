@@ -83,7 +83,7 @@ void Session::perform(const std::function<void()>& open_files) {
   }
   const auto solver = make_solver();
   if (asked_.features.checks_parts)  // neither counted nor traced
-    check_before_run(short_check_plan(found_.configuration, found_.kernel_choice.tuning), group_, progress_);
+    check_before_run(short_check_plan(found_.configuration, found_.kernel_choice), group_, progress_);
   const int traced_steps = asked_.trace.path.empty() ? 0 : asked_.trace.step_count;
   measurement_.emplace(solver, group_, *found_.environment, counters_.get(), traced_steps);
   const RepeatReport* last = nullptr;
@@ -413,6 +413,7 @@ void Session::gather_results(const MeasuredSolver& solver, double ticks_per_seco
         "others; start no more ranks than cores");
   } else if (asked_.measures_limits) {
     progress_.say("measuring what this machine can read and compute");
+    if (assembled_) assembled_->release();    // what is read takes as much memory as the matrix
     constexpr int64_t vectors_of_a_step = 5;  // x or q, z, r, p, and p again
     const auto vector_bytes = vectors_of_a_step * static_cast<int64_t>(solver.local_size * sizeof(double));
     mine_.limits = measure_limits(group_, found_.configuration.thread_count,

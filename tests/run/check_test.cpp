@@ -264,6 +264,9 @@ const Progress silent(ProgressMode::quiet, 0);
 TEST(MakeChecksTest, ARunBeginsOnlyWithPartsThatAreRightAndNoneBeginsTooLate) {
   auto plan = short_check_plan({.grid = comm::factorizations(group().size()).back(), .kernel = "scalar"}, {});
   EXPECT_NO_THROW(check_before_run(plan, group(), silent));
+  const auto several =
+      short_check_plan({.grid = plan.grids.front(), .kernel = "csr-short"}, {.vector_count = 2});
+  EXPECT_EQ(make_checks(several, group(), silent).front().subject, "csr-short, 2 vectors");
   const auto broken = changed_kernel<drop_last_entry>();
   plan.kernels = {&broken};
   const auto error =

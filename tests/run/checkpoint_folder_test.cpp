@@ -438,6 +438,10 @@ TEST(RunCheckpoints, AreWrittenWhenTheIntervalIsOverAndAllIsFinite) {
     EXPECT_EQ(saver.facts().count, 1);
     EXPECT_EQ(saver.last_generation(), 1);
     EXPECT_GT(saver.facts().total_s, 0.0);
+    auto refused = stopped;
+    refused.is_refused = true;
+    checkpoints.after_outer_step(3, refused);
+    EXPECT_EQ(saver.facts().count, 1) << "an attempt that the guard refused is no state to go on from";
     checkpoints.after_outer_step(problem.niter, stopped);
     EXPECT_EQ(saver.facts().count, 1) << "the last iteration has its report";
 

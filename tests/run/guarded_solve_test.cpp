@@ -110,7 +110,7 @@ class GuardedSolver {
     Guard guard(options, group(), problem_.layout, *matrix_.assembled, matrix_.checksums);
     NpbIteration solver(*matrix_.assembled, problem_.problem.shift, &guard);
     if (damage) damage(matrix_.assembled->product());
-    guard.begin_repetition(problem_.problem.niter);
+    guard.begin_repetition(1, problem_.problem.niter);
     const auto steps = solver.outer_steps(problem_.problem.niter, {});
     const double zeta = steps.back().zeta;
     const double harmful_change = 1e-10 * std::abs(zeta);

@@ -124,10 +124,10 @@ TEST_F(StallWatchTest, SaysWhereTheRankIsAndWhomItWaitsFor) {
     const auto timed = timer.scope(Phase::summation);
     EXPECT_EQ(watch.describe(), "CG step 2: summation, waits for no rank");
   }
-  watch.begin_repeat(3);
+  watch.begin_repeat(3, 10);
   watch.before_outer_step();
   observers.before_step();
-  const std::string place = "run 3, outer iteration 1, CG step 1: between the phases, waits for ";
+  const std::string place = "run 3, outer iteration 11, CG step 1: between the phases, waits for ";
   for (const bool names_rank : {true, false}) {
     int looks = 0;
     std::string said;

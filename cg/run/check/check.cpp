@@ -20,7 +20,6 @@
 #include "cg/matrix/matrix_source.hpp"
 #include "cg/solver/communicator_setup.hpp"
 #include "cg/solver/npb_iteration.hpp"
-#include "cg/tuning/run_plan.hpp"
 #include "comm/exchange_check.hpp"
 #include "kernels/cpu_features.hpp"
 
@@ -77,12 +76,13 @@ CheckPlan full_check_plan(int rank_count) {
   return plan;
 }
 
-CheckPlan short_check_plan(const Configuration& configuration, const kernels::Tuning& tuning) {
+CheckPlan short_check_plan(const Configuration& configuration, const ChosenKernel& choice) {
   const auto* const kernel = kernels::find_kernel(configuration.kernel);
   if (kernel == nullptr)
     throw InputError("--check: without a matrix there is no kernel to check; take --assembled");
   return {.configuration = configuration,
-          .tuning = tuning,
+          .tuning = choice.tuning,
+          .vector_count = choice.vector_count,
           .kernels = {kernel},
           .transports = {comm::find_transport(configuration.transport)},
           .some_grids = {configuration.grid},
@@ -322,7 +322,8 @@ CheckResult check_benchmark(const Problem& problem, const CheckPlan& plan, comm:
                                    .layout = layout,
                                    .configuration = configuration,
                                    .kernel = *plan.kernels.front(),
-                                   .tuning = plan.tuning});
+                                   .tuning = plan.tuning,
+                                   .sums_reproducibly = configuration.is_reproducible});
   const auto steps = NpbIteration(*assembled, problem.shift).outer_steps(problem.niter, {});
   const double reference = problem.reference_zeta.value();
   return judged(std::abs(steps.back().zeta - reference) / std::abs(reference), Problem::tolerance);
@@ -348,8 +349,9 @@ std::vector<CheckResult> make_checks(const CheckPlan& plan, comm::RankGroup& gro
     // Gone before the others: check_installation() counts their memory.
     const auto known = kernels::make_known_products();
     for (const auto* row : plan.kernels) {
-      std::vector<kernels::KernelOptions> loops{
-          {.thread_count = plan.configuration.thread_count, .tuning = plan.tuning}};
+      std::vector<kernels::KernelOptions> loops{{.thread_count = plan.configuration.thread_count,
+                                                 .tuning = plan.tuning,
+                                                 .vector_count = plan.vector_count}};
       if (plan.takes_all_loops) loops = all_loops_of(*row, group);
       for (const auto& options : loops)
         add("kernel", subject_of(*row, options), [&] { return check_kernel(*row, options, known, group); });

@@ -15,6 +15,7 @@
 #include "cg/matrix/problem.hpp"
 #include "cg/solver/assembled_operator.hpp"
 #include "cg/solver/configuration.hpp"
+#include "cg/tuning/run_plan.hpp"
 #include "comm/block_layout.hpp"
 #include "comm/communicator.hpp"
 #include "comm/rank_group.hpp"
@@ -52,6 +53,7 @@ struct CheckPlan {
   /// Threads, form of the sum, overlap and nodes of all checks; kernel and transport of those that take one.
   Configuration configuration;
   kernels::Tuning tuning{};
+  int vector_count = 1;  ///< of a product of the kernels
   std::vector<const kernels::KernelRow*> kernels{};
   /// Checks each instruction set of the kernels, threads and several vectors, too.
   bool takes_all_loops = false;
@@ -63,7 +65,7 @@ struct CheckPlan {
 /// Every kernel, transport and grid of so many ranks.
 CheckPlan full_check_plan(int rank_count);
 /// The parts of one run: its configuration has a grid and a transport. Throws InputError, which names --check, where it has no kernel.
-CheckPlan short_check_plan(const Configuration& configuration, const kernels::Tuning& tuning);
+CheckPlan short_check_plan(const Configuration& configuration, const ChosenKernel& choice);
 
 /// Makes all checks of the plan, in the order of the table. Collective; the same results on every rank. Throws RunError (on every rank alike),
 /// MpiError, std::bad_alloc.

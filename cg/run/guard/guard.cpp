@@ -56,10 +56,10 @@ void Guard::begin(int outer_step_count, int product_count) {
   if (injects_) faults_ = draw_faults(*options_.inject, group_.size(), outer_step_count, product_count);
 }
 
-void Guard::begin_repetition(int outer_step_count) {
-  place_.outer_step = 1;
-  outer_step_count_ = outer_step_count;
-  begin(outer_step_count, cg_steps_per_solve + 1);
+void Guard::begin_repetition(int first, int last) {
+  place_.outer_step = first;
+  outer_step_count_ = last;
+  begin(last, cg_steps_per_solve + 1);
 }
 
 void Guard::before_attempt(const GuardedVectors& vectors) {

@@ -212,8 +212,9 @@ class Guard final : public OuterStepGuard {
   Guard(const GuardOptions& options, comm::RankGroup& group, const comm::BlockLayout& layout,
         AssembledOperator& assembled, std::optional<ProductChecksums> checksums);
 
-  /// The next outer iterations are 1, 2, ... of so many. Faults are made in the first repetition.
-  void begin_repetition(int outer_step_count);
+  /// The next outer iterations are first, ... last. Faults are made in the first repetition, where they were drawn from 1, ... last: the same
+  /// after a restart.
+  void begin_repetition(int first, int last);
   /// Solves as the solver does, which is of the classic form of CG on the operator, which this observes; empty where an attempt was refused,
   /// for reason(). Once.
   /// inverse_diagonal: M^-1, this rank's piece; empty without preconditioner. Collective. Cost: one product and some vectors copied per

@@ -26,8 +26,10 @@ std::string describe(const Detection& found) {
       "alpha^2 ||q||^2 differs from (1 + beta) rho", "x - A z differs from r",
       "the CRC-32C of the matrix block has changed"};
   const bool has_size = found.check != GuardCheck::column_range && found.check != GuardCheck::matrix_bytes;
+  const bool is_of_solve = found.check == GuardCheck::residual && found.place.outer_step == of_a_solve;
   return fmt::format(
-      "{}: {}{} ({})", describe(found.place), texts[static_cast<size_t>(found.check)],
+      "{}: {}{} ({})", describe(found.place),
+      is_of_solve ? "b - A x differs from r" : texts[static_cast<size_t>(found.check)],
       has_size ? fmt::format(" by {:.3g}, tolerance {:.3g}", found.error, found.tolerance) : "",
       name_of(found.check));
 }

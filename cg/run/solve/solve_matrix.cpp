@@ -108,9 +108,12 @@ void SolveRun::check_expected_memory(const ExpectedMatrix& expected) const {
 /// The matrix, the vectors of all right-hand sides, and the preconditioner. plan: for one right-hand side.
 int64_t SolveRun::bytes_of_rank(const MatrixFacts& matrix, const MemoryPlan& plan,
                                 const comm::BlockLayout& layout, int rank) const {
-  // Beside those of the benchmark: b, p and the kept iterate; other forms of CG have up to eight more.
+  // Beside those of the benchmark: b, p and the kept iterate; other forms of CG have up to eight more, a guard two states and the weights of its
+  // checksums, a restart r and p.
   const bool is_classic = options_.variant == cg_variant_table().front().name;
-  const auto further_vectors = is_classic ? int64_t{3} : int64_t{11};
+  const auto& features = options_.features;
+  const int64_t further_vectors =
+      (is_classic ? 3 : 11) + (features.guard.checks ? 8 : 0) + (features.checkpoint.restart.empty() ? 0 : 2);
   auto beside = preconditioner_row().memory;
   beside.bytes_per_row += further_vectors * static_cast<int64_t>(sizeof(double));
   const auto of_pieces = piece_bytes(matrix, layout, rank, beside);

@@ -86,9 +86,6 @@ MeasuredSolver SolveRun::make_solver() {
   vectors_.emplace(*operator_, *timer_, configuration().thread_count);
   preconditioner_ = make_preconditioner();
   solver_.emplace(*operator_, *preconditioner_, *vectors_, *find_cg_variant(options_.variant), vector_count_);
-  // The state to go on from is found, and a checkpoint rehearsed.
-  watch_.emplace(options_.stops_when_asked);
-  since_begin_ = {};
   const bool speaks = options_.monitors && group_.rank() == 0;
   for (int number = 0; number < report_.right_hand_side_count; ++number) {
     auto& observers = solver_->observers_of(number);
@@ -240,6 +237,8 @@ bool SolveRun::after_step(const CgState& state) {
 }
 
 const RepeatReport* SolveRun::iterate() {
+  watch_.emplace(options_.stops_when_asked);
+  since_begin_ = {};
   progress_.say("solving");
   const auto snapshot = restarted_.snapshot();
   const SystemVectors given{.b = b_,

@@ -103,9 +103,9 @@ class StallWatch final : public StepObserver, public OuterStepObserver {
     step_ = 0;
     ++outer_step_;
   }
-  /// The outer iterations of another repetition follow.
-  void begin_repeat(int number) {
-    outer_step_ = 0;
+  /// The outer iterations of another repetition follow. earlier_count: those before a restart.
+  void begin_repeat(int number, int earlier_count = 0) {
+    outer_step_ = earlier_count;
     repeat_ = number;
   }
 
