@@ -76,7 +76,8 @@ struct PaperLoop {
     if (name == "dotpro") {
       const auto layout = make_layout(facts, configuration(cp_pacs::most_ranks, columns));
       const auto calls = communication_costs(machine, layout, {.sum_form = machine.sum_form});
-      return machine.clock_hz * (calls.dot_s + vectors.dot_call_s + piece * vectors.dot_s_per_element);
+      return machine.clock_hz *
+             (calls[index_of(Phase::dot)] + vectors.dot_call_s + piece * vectors.dot_s_per_element);
     }
     const auto prediction = predicted(cp_pacs::most_ranks, columns);
     double sum = 0.0;

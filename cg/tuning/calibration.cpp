@@ -26,7 +26,7 @@ LinePoint message_point(const comm::BlockLayout& layout, const comm::Communicato
   const auto count = [&](double start_up_s, double bytes_per_s) {
     MachineDescription machine;
     machine.network = {.start_up_s = start_up_s, .bytes_per_s = bytes_per_s};
-    return communication_costs(machine, layout, options).collection_s;
+    return communication_costs(machine, layout, options)[index_of(Phase::collection)];
   };
   const double messages = count(1.0, std::numeric_limits<double>::infinity());
   return {.x = count(0.0, 1.0) / messages, .y = seconds / messages};
@@ -253,8 +253,9 @@ BlockShapeCost shape_of(const MeasuredCase& measured, const MachineDescription& 
       measured.phase_s(Phase::vector_updates) / OuterStepCalls::updates(measured.is_symmetric());
   const auto network = communication_costs(machine, measured.layout, measured.options());
   const double messages_s =
-      OuterStepCalls::products * (network.collection_s + network.summation_s + network.shuffle_s) +
-      OuterStepCalls::sums * network.dot_s + dot_s;
+      OuterStepCalls::products * (network[index_of(Phase::collection)] + network[index_of(Phase::summation)] +
+                                  network[index_of(Phase::shuffle)]) +
+      OuterStepCalls::sums * network[index_of(Phase::dot)] + dot_s;
   const double measured_s = measured.phase_s(Phase::collection) + measured.phase_s(Phase::summation) +
                             measured.phase_s(Phase::shuffle) + measured.phase_s(Phase::dot);
   const double multiply_s = measured.phase_s(Phase::multiply);
