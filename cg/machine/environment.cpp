@@ -36,7 +36,9 @@ NodeInfo& inspect_node(Environment& environment, int rank, int thread_count) {
   for (const auto& place : environment.ranks) {
     if (place.node == number) allowed = all_processors(allowed, processors_from(place.processors));
   }
-  for (auto& core : node.cores) core = common_processors(core, allowed);
+  if (!allowed.empty()) {  // else they are not known
+    for (auto& core : node.cores) core = common_processors(core, allowed);
+  }
   std::erase(node.cores, ProcessorSet());
   node.core_count =
       std::max(1, static_cast<int>(knows_cores ? std::ssize(node.cores) : sysconf(_SC_NPROCESSORS_ONLN)));
@@ -99,12 +101,13 @@ BesideOtherTasks::~BesideOtherTasks() { job_ranks_on_node = job_cores_on_node = 
 
 // The affinity mask from the kernel: no topology is needed for it, so ranks that need none load none.
 std::string allowed_processors() {
-  cpu_set_t mask;
-  CPU_ZERO(&mask);
-  if (sched_getaffinity(0, sizeof(mask), &mask) != 0) return {};
+  // Each is of 1024 processors; the system refuses a mask for fewer than it may have.
+  std::array<cpu_set_t, 16> mask{};
+  if (sched_getaffinity(0, sizeof(mask), mask.data()) != 0) return {};
   ProcessorSet processors;
-  for (int processor = 0; processor < CPU_SETSIZE; ++processor) {
-    if (CPU_ISSET(static_cast<unsigned>(processor), &mask)) processors.push_back(processor);
+  for (int processor = 0; processor < CPU_SETSIZE * std::ssize(mask); ++processor) {
+    if (CPU_ISSET_S(static_cast<unsigned>(processor), sizeof(mask), mask.data()))
+      processors.push_back(processor);
   }
   return list_of(processors);
 }
@@ -124,6 +127,8 @@ void name_by_host(Environment& environment) {
   for (auto& node : environment.nodes) node.name = node.host;
 }
 
+namespace {
+
 /// What the ranks of the node may make: within what the system holds them to, the user's limit, or without one what is free.
 void set_memory(NodeInfo& node, int64_t growth, int64_t memory_limit_bytes, Environment& environment) {
   for (auto* const room : {&node.memory, &node.free}) room->available_bytes -= growth * node.rank_count;
@@ -138,6 +143,8 @@ void set_memory(NodeInfo& node, int64_t growth, int64_t memory_limit_bytes, Envi
                     format_bytes(memory_limit_bytes), node.name,
                     format_bytes(std::max<int64_t>(node.free.available_bytes, 0)));
 }
+
+}  // namespace
 
 Environment inspect_environment(comm::RankGroup& group, int thread_count, int64_t memory_limit_bytes,
                                 const Progress* progress) {

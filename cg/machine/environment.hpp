@@ -80,8 +80,7 @@ struct NodeInfo : Topology, NodeFigures {
   /// Means of 1, 5 and 15 minutes, when it was inspected.
   std::optional<std::array<double, 3>> load_average{};
 
-  /// The processor with its caches, since virtual machines hide the model: "AMD EPYC, L1d 32 KiB, L2 1
-  /// MB".
+  /// The processor with its caches, since virtual machines hide the model: "AMD EPYC, L1d 32 KiB, L2 1 MiB".
   std::string processor_with_caches() const;
   /// Whether ranks with so many threads each outnumber the cores that they share with all of the job.
   bool is_oversubscribed(int thread_count) const;

@@ -28,7 +28,7 @@ void describe_measured(Members& m, MeasurementRecord& record);
 /// The time now, as MeasurementRecord::date.
 std::string date_now();
 
-/// "measured 2026-11-22", with the disturbance and the age where they matter; "of unknown date".
+/// "measured 2026-11-22", with the disturbance if there was one; "of unknown date".
 std::string describe(const MeasurementRecord& record);
 /// One phrase for a run that uses the measurement; empty if it is neither old nor poor, and where nothing is
 /// known. now: as date_now().

@@ -1,25 +1,8 @@
 #pragma once
 
 // The quiet of the machine during a timed region, or during a measurement that a file keeps: figures that are read before and after it, and
-// the criteria for a disturbed one, the only ones of the program. Nothing is read, and nothing runs, in between.
-//
-// A step of CG ends when the slowest rank has ended, so a share of time that one processor loses is lost by all
-// (Petrini, Kerbyson, Pakin: The Case of the Missing Supercomputer Performance, SC 2003). A region is disturbed
-// when one of these holds:
-//
-//   figure                                               limit                     judged where
-//   a thread's waiting for a processor                   2 % of the region         ranks x threads find cores
-//   steal of a processor                                 2 % of the region         everywhere
-//   processor time of other processes on a node          2 % of its processors'    everywhere
-//   a fixed loop: slowest rank of a node by its fastest  10 % longer               likewise, on like processors
-//   a fixed loop: a rank's, after by before              10 % longer or shorter    ranks x threads find cores
-//
-// Ranks and threads that outnumber the cores wait for each other and switch all the time: that says nothing
-// about other programs, so only the figures of these count then.
-//
-// 2 %: grids and kernels differ by some per cent, so the machine must not change a time by more. 10 %: turbo steps by load and heat are smaller, a core
-// that is shared with another hardware thread differs by more. The loop is the "fixed work quantum" of
-// Sottile and Minnich (Analysis of microbenchmarks for performance tuning of clusters, CLUSTER 2004).
+// the criteria for a disturbed one, the only ones of the program. Nothing is read, and nothing runs, in between. The criteria, their limits and
+// sources: README.md of this room, "When a run is disturbed".
 
 #include "cg/base/sample.hpp"
 #include "cg/base/system_files.hpp"

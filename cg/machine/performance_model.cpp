@@ -179,11 +179,10 @@ Prediction predict_with(const KernelCost& kernel, const PredictedRun& run) {
   const auto put = [&](Phase phase, double seconds) {
     prediction.phases[index_of(phase)] = outer_steps * seconds;
   };
-  put(Phase::collection, Calls::products * calls.collection_s);
+  for (const auto phase : {Phase::collection, Phase::summation, Phase::shuffle})
+    put(phase, Calls::products * calls[index_of(phase)]);
   put(Phase::multiply, Calls::products * products.mean_s);
-  put(Phase::summation, Calls::products * calls.summation_s);
-  put(Phase::shuffle, Calls::products * calls.shuffle_s);
-  put(Phase::dot, Calls::sums * calls.dot_s + Calls::local_dots * local_dot_s);
+  put(Phase::dot, Calls::sums * calls[index_of(Phase::dot)] + Calls::local_dots * local_dot_s);
   put(Phase::vector_updates, Calls::updates(kernel.is_symmetric) * update_s);
   prediction.outside_s = machine.outside_s_per_nonzero * run.matrix.nonzero_count / grid.rank_count();
   prediction.phases[index_of(waiting_phase(grid, kernel.is_symmetric))] +=
@@ -195,8 +194,8 @@ Prediction predict_with(const KernelCost& kernel, const PredictedRun& run) {
 
 double Prediction::total_s() const { return std::accumulate(phases.begin(), phases.end(), outside_s); }
 
-CommunicationCosts communication_costs(const MachineDescription& machine, const comm::BlockLayout& layout,
-                                       const comm::CommunicatorOptions& options) {
+PhaseSeconds communication_costs(const MachineDescription& machine, const comm::BlockLayout& layout,
+                                 const comm::CommunicatorOptions& options) {
   const int rank_count = layout.grid().rank_count();
   const int count = std::min(rank_count, most_sampled_ranks);
   PhaseSeconds busiest{};
@@ -206,10 +205,7 @@ CommunicationCosts communication_costs(const MachineDescription& machine, const 
     for (size_t phase = 0; phase < busiest.size(); ++phase)
       busiest[phase] = std::max(busiest[phase], seconds[phase]);
   }
-  return {.collection_s = busiest[index_of(Phase::collection)],
-          .summation_s = busiest[index_of(Phase::summation)],
-          .shuffle_s = busiest[index_of(Phase::shuffle)],
-          .dot_s = busiest[index_of(Phase::dot)]};
+  return busiest;
 }
 
 BlockCosts block_costs(const MachineDescription& machine, const KernelCost& kernel, double rows,

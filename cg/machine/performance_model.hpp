@@ -23,21 +23,13 @@ struct Prediction {
   double phase_s(Phase phase) const { return phases[index_of(phase)]; }
 };
 
-/// Seconds of one call per operation: the columns of Table 4 of the paper, and the sum of a number over all
-/// ranks.
-struct CommunicationCosts {
-  double collection_s = 0.0;
-  double summation_s = 0.0;
-  double shuffle_s = 0.0;
-  double dot_s = 0.0;
-};
-
-/// One product's communication, and one dot product's. Each step of a schedule takes a start-up, its bytes,
+/// Seconds of one call per operation, at its phase: one product's communication, the columns of Table 4 of the paper, and the sum of a
+/// number over all ranks (dot). Each step of a schedule takes a start-up, its bytes,
 /// and the additions of the received elements; the busiest rank counts, since the others wait for it. At most
 /// most_sampled_ranks ranks are looked at, evenly spread. ranks_per_node makes no difference.
 inline constexpr int most_sampled_ranks = 32;
-CommunicationCosts communication_costs(const MachineDescription& machine, const comm::BlockLayout& layout,
-                                       const comm::CommunicatorOptions& options);
+PhaseSeconds communication_costs(const MachineDescription& machine, const comm::BlockLayout& layout,
+                                 const comm::CommunicatorOptions& options);
 
 /// Seconds of one rank's work on its block and its vectors.
 struct BlockCosts {

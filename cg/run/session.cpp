@@ -17,6 +17,7 @@
 #include "cg/solver/operators/matrix_free.hpp"
 #include "cg/timing/cycle_counter.hpp"
 #include "cg/timing/race.hpp"
+#include "kernels/cpu_features.hpp"
 #include "kernels/machine_rates.hpp"
 
 namespace cg2d {
@@ -104,6 +105,12 @@ void Session::begin() {
       wanted_events(asked_.counters, group_);  // an event that nobody knows is found before the work
   const int thread_count = asked_.configuration.thread_count;
   found_.environment = inspect_environment(group_, thread_count, asked_.memory_limit_bytes);
+  // The built-in kernel, and those that trials take, depend on it: ranks that choose differently wait for each other for ever.
+  const bool has_vectors = kernels::of_this_processor(kernels::sets_without_gathers).size() > 1;
+  if (group_.sum(int64_t{has_vectors}) % group_.size() != 0)
+    throw RunError(ExitCode::unavailable,
+                   "some ranks have vector instructions, others have none: set {}=portable for all of them",
+                   kernels::instruction_set_variable);
   if (asked_.names_hosts) name_by_host(*found_.environment);
   if (group_.rank() == 0) found_.provenance = inspect_provenance(*found_.environment, asked_.names_hosts);
   group_.waiter().set_mode(found_.environment->wait_mode());

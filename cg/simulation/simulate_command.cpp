@@ -138,7 +138,7 @@ struct Simulation {
 /// Seconds of the phases of a CG step where all is as the description says, and no rank waits: those of the slowest rank.
 PhaseSeconds model_of(const PlacedRun& run) {
   const bool is_symmetric = run.machine.kernel(run.configuration.kernel).is_symmetric;
-  const auto calls =
+  auto seconds =
       communication_costs(run.machine, run.layout, communicator_options(run.configuration, is_symmetric));
   RankCosts slowest;
   for (int rank = 0; rank < run.layout.grid().rank_count(); ++rank) {
@@ -147,13 +147,9 @@ PhaseSeconds model_of(const PlacedRun& run) {
          {&RankCosts::multiply_s, &RankCosts::waiting_s, &RankCosts::dot_s, &RankCosts::update_s})
       slowest.*cost = std::max(slowest.*cost, costs.*cost);
   }
-  PhaseSeconds seconds{};
   const auto of = [&](Phase phase) -> double& { return seconds[index_of(phase)]; };
-  of(Phase::collection) = calls.collection_s;
   of(Phase::multiply) = slowest.multiply_s;
-  of(Phase::summation) = calls.summation_s;
-  of(Phase::shuffle) = calls.shuffle_s;
-  of(Phase::dot) = StepCalls::sums * (calls.dot_s + slowest.dot_s);
+  of(Phase::dot) = StepCalls::sums * (of(Phase::dot) + slowest.dot_s);
   of(Phase::vector_updates) = StepCalls::updates_of(is_symmetric) * slowest.update_s;
   of(waiting_phase(run.layout.grid(), is_symmetric)) += slowest.waiting_s;
   return seconds;

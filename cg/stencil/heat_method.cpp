@@ -386,7 +386,7 @@ class HeatMethod final : public StencilMethod {
   void receive_next() { receives_->wait_for_receive(received_count_++); }
   /// Called now and then. One look lets MPI work on all messages of the rank.
   void look() const {
-    if (receive_count_ > 0) static_cast<void>(receives_->has_arrived(receive_count_ - 1));
+    if (received_count_ < receive_count_) static_cast<void>(receives_->has_arrived(receive_count_ - 1));
     if (sent_count_ > 0 && !sends_->has_left(sent_count_ - 1)) sends_->remind(sent_count_ - 1);
   }
   /// Slabs begin so far below the shares of ranks, and a pass brings them as far above: first and last rank compute as much as others.

@@ -64,8 +64,8 @@ class PowerFront {
 
 /// The end of the steps.
 struct CoordinateSteps {
-  int step_count =
-      0;  ///< fewer than asked for: r is short enough, or its digits are used up; 0: the direction p leads nowhere
+  /// Fewer than asked for: r is short enough, or its digits are used up; 0: the direction p leads nowhere.
+  int step_count = 0;
   /// (rᵀr) after each step.
   std::vector<double> square_sums{};
   /// New p, r and x, in polynomials of the old p and r: element j for T_j, 0 ... s.

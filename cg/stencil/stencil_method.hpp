@@ -47,8 +47,7 @@ class StencilMethod : public Interface {
   /// advance() without a place: each call makes the same wavefront step in the middle of a long pass of size.most_steps.
   virtual TrialAdvance trial_advance(const FrontSize& size) const = 0;
 
-  /// Memory for the passes of a rank with this share of the planes, and what is known of neighbours at first. Collective. Throws MpiError;
-  /// RunError on every rank alike.
+  /// Memory for the passes of a rank with this share of the planes. Collective. Throws MpiError; RunError on every rank alike.
   virtual void make_ready(const comm::IndexRange& share, const FrontSize& size, comm::RankGroup& group) = 0;
   /// The planes that this rank has: at first, and after the passes so far.
   const comm::IndexRange& slab() const { return slab_; }
@@ -88,13 +87,6 @@ class StencilMethod : public Interface {
   MethodTraits traits_;
   double communication_s_ = 0.0;
 };
-
-/// All ranks measure at the same time, and the slowest one counts. Planes of the store are overwritten. Collective. Throws
-/// RunError on every rank alike, MpiError, std::bad_alloc. Takes a few seconds at most, unless the device is slow.
-///   size   with the longest block that memory, steps and slabs allow
-///   store  nullptr: reading and writing take no time
-BlockChoice try_blocks(const StencilMethod& method, const StencilWork& work, const FrontSize& size,
-                       PlaneStore* store, comm::RankGroup& group);
 
 /// Messages with a neighbour along z, each of some planes: the parts of two buffers, which must outlive them.
 std::unique_ptr<comm::Messages> plane_messages(comm::Endpoint& endpoint, int partner, std::span<double> sent,

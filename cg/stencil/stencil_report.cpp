@@ -12,10 +12,9 @@
 namespace cg2d {
 namespace {
 
-/// In a line, a plane and all. MPI counts the numbers of a plane, zeros around its lines among them; bytes of all planes must be a number,
-/// with much room.
-constexpr std::array most_points{1e7, 1e8, 1e15};
-constexpr comm::Extents most_extents{10'000'000, 10'000'000, 1'000'000'000};
+/// MPI counts the numbers of a plane, zeros around its lines among them, and the bytes of the figures of all planes.
+constexpr int64_t most_points_of_plane = 100'000'000;
+constexpr comm::Extents most_extents{10'000'000, 10'000'000, 1'000'000};
 
 }  // namespace
 
@@ -39,7 +38,6 @@ std::span<const StencilMethodRow> stencil_method_table() {
 comm::Extents shape_from(std::string_view text) {
   comm::Extents shape{};
   const auto extents = split_at(text, 'x');
-  double points = 1.0;
   bool is_too_long = false;
   for (size_t k = 0; k < shape.size(); ++k) {
     const auto extent = number_from<int64_t>(k < extents.size() ? extents[k] : "");
@@ -47,13 +45,12 @@ comm::Extents shape_from(std::string_view text) {
       throw InputError(
           "--shape {}: must be the points along x, y and z, at least 1 each, such as 512x512x512", text);
     shape[k] = *extent;
-    points *= static_cast<double>(*extent);
-    is_too_long = is_too_long || *extent > most_extents[k] || points > most_points[k];
+    is_too_long = is_too_long || *extent > most_extents[k];
   }
-  if (is_too_long)
+  if (is_too_long || shape[0] * shape[1] > most_points_of_plane)
     throw InputError(
         "--shape {}: must have at most 100 million points in a plane (x and y), 10 million along x or y, "
-        "1000 million along z, and 1e15 in all",
+        "and 1 million along z",
         text);
   return shape;
 }
@@ -87,7 +84,7 @@ constexpr std::array time_rows{TimeRow{"computing_s", "computing", &StencilRank:
                                TimeRow{"read_wait_s", "waiting for reading", &StencilRank::read_wait_s},
                                TimeRow{"write_wait_s", "waiting for writing", &StencilRank::write_wait_s},
                                TimeRow{"communication_s", "communication", &StencilRank::communication_s,
-                                       "Exchange of planes at the borders between ranks."},
+                                       "Waiting for planes of other ranks, and for sums over all ranks."},
                                TimeRow{"barrier_s", "barrier", &StencilRank::barrier_s,
                                        "After a pass, until the last rank has made it."},
                                TimeRow{"total_s", "all steps", &StencilRank::total_s}};
@@ -171,7 +168,8 @@ std::string verdict_text(const StencilReport& report) {
   const bool recurrence_has_ended = solve.residual <= solve.wanted_residual || solve.residual == 0.0;
   const auto* const advice =
       code == ExitCode::success ? ""
-      : code == ExitCode::not_converged && !recurrence_has_ended
+      : code == ExitCode::not_converged && !recurrence_has_ended &&
+              report.step_count >= report.options.step_count
           ? "; take more --steps"
           : "; rounding keeps x from the recurrences: take a smaller --temporal-block, or a larger --rtol";
   return fmt::format("{}: relative residual {:.3g} (true), {:.3g} (recurrence) after {}, {} {:.3g}{}",

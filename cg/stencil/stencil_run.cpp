@@ -111,6 +111,11 @@ const BlockPrediction& choose_block(std::span<const BlockPrediction> predictions
       predictions, [&](const auto& prediction) { return prediction.total_s <= good_enough * best->total_s; });
 }
 
+namespace {
+
+/// All ranks measure at the same time, and the slowest one counts. Planes of the store are overwritten. size: with the longest block that memory,
+/// steps and slabs allow. store: nullptr where reading and writing take no time. Collective. Takes a few seconds at most, unless the device
+/// is slow.
 BlockChoice try_blocks(const StencilMethod& method, const StencilWork& work, const FrontSize& size,
                        PlaneStore* store, comm::RankGroup& group) {
   constexpr double most_seconds = 3.0;
@@ -143,8 +148,6 @@ BlockChoice try_blocks(const StencilMethod& method, const StencilWork& work, con
 }
 
 // ---------------------------------------------------------------- run
-
-namespace {
 
 /// This rank's planes. Throws where they are too few.
 comm::IndexRange share_of_rank(const StencilOptions& options, const comm::RankGroup& group) {
@@ -216,7 +219,7 @@ class StencilRun {
     return store_bytes + planes_of_trial * layout_.byte_count() + method_->byte_count(size, neighbour_count);
   }
 
-  /// The buffers of files must not take much of the memory, which long passes need.
+  /// The buffers of files must not take much of the memory, which long passes need. Collective.
   void choose_planes_at_once() {
     constexpr int64_t share_of_buffers = 4;
     const auto is_too_much = [&] {
@@ -226,6 +229,8 @@ class StencilRun {
     };
     size_.planes_at_once = method_->traits().most_planes_at_once;
     while (size_.planes_at_once > 1 && is_too_much()) size_.planes_at_once /= 2;
+    // The same on all ranks: predictions divide a common time by it.
+    size_.planes_at_once = static_cast<int>(group_.minimum(int64_t{size_.planes_at_once}));
   }
 
   /// The longest pass that steps, slabs and memory allow. Throws where that of the user, or any, is longer.
@@ -237,11 +242,11 @@ class StencilRun {
     const auto by_shape = static_cast<int>(std::min<int64_t>(traits.most_steps, by_slabs));
     int block = options_.block.value_or(std::min(by_shape, traits.most_tried_steps));
     if (block > by_shape)
-      throw InputError(
-          "--temporal-block {}: must be at most {}, the smaller one of the steps of a pass of {} ({}) "
-          "and the planes of the smallest rank ({}){}",
-          block, by_shape, options_.method, traits.most_steps, smallest_slab,
-          planes_of_step > 1 ? fmt::format(" by {}", planes_of_step) : "");
+      throw InputError("--temporal-block {}: must be at most {}, {}", block, by_shape,
+                       by_slabs < traits.most_steps
+                           ? fmt::format("the planes of the smallest rank ({}){}", smallest_slab,
+                                         planes_of_step > 1 ? fmt::format(" by {}", planes_of_step) : "")
+                           : fmt::format("the steps of a pass of {}", options_.method));
     while (!options_.block && block > 1 && memory_for(block) > available_bytes_) --block;
     agree_on(group_, [&] {
       const auto missing_bytes = memory_for(block) - available_bytes_;

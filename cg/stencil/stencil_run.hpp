@@ -16,12 +16,10 @@ struct StencilOptions {
   comm::Extents shape{1, 1, 1};  ///< points along x, y and z
   std::string method = "heat";
   int step_count = 64;
-  double tolerance =
-      0.0;  ///< s-step CG ends when its residual has fallen to this, relative to b; 0: it makes all steps
-  std::vector<std::string>
-      folders{};               ///< rank r takes number r modulo their number; empty: the domain is in memory
-  std::optional<int> block{};  ///< temporal block, steps; empty: chosen by a trial
-  int64_t memory_limit_bytes = 0;  ///< memory of a node; 0: all that is free there
+  double tolerance = 0.0;              ///< relative residual at which s-step CG ends; 0: it makes all steps
+  std::vector<std::string> folders{};  ///< rank r takes number r modulo their number; empty: it is in memory
+  std::optional<int> block{};          ///< temporal block, steps; empty: chosen by a trial
+  int64_t memory_limit_bytes = 0;      ///< memory of a node; 0: all that is free there
   std::string format = "text";
   std::string output{};  ///< empty: standard output
   ProgressMode progress = ProgressMode::on_a_terminal;

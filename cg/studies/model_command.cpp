@@ -76,7 +76,8 @@ struct PaperLoop {
     if (name == "dotpro") {
       const auto layout = make_layout(facts, configuration(cp_pacs::most_ranks, columns));
       const auto calls = communication_costs(machine, layout, {.sum_form = machine.sum_form});
-      return machine.clock_hz * (calls.dot_s + vectors.dot_call_s + piece * vectors.dot_s_per_element);
+      return machine.clock_hz *
+             (calls[index_of(Phase::dot)] + vectors.dot_call_s + piece * vectors.dot_s_per_element);
     }
     const auto prediction = predicted(cp_pacs::most_ranks, columns);
     double sum = 0.0;
@@ -286,7 +287,7 @@ std::string default_place() {
   throw InputError("no place for machine.json: neither XDG_CACHE_HOME nor HOME is set; give --machine");
 }
 
-/// The description asked for, or that of this machine.
+/// The description asked for, or that of this machine by ranks with one thread.
 Machine described_machine(const ModelOptions& options, const std::string& processor) {
   if (!options.machine.empty()) return find_machine(options.machine);
   constexpr std::string_view remedy =
@@ -296,9 +297,11 @@ Machine described_machine(const ModelOptions& options, const std::string& proces
     const auto text = text_of_file(place);
     if (!text) throw InputError("no such file");
     auto machine = parse_machine(*text);
-    std::erase_if(machine.conditions, [&](const auto& condition) { return condition.name != processor; });
+    std::erase_if(machine.conditions, [&](const auto& condition) {
+      return condition.name != processor || condition.calibrated_threads > 1;
+    });
     if (!machine.conditions.empty()) return machine;
-    throw InputError("knows nothing of this processor ({})", processor);
+    throw InputError("knows nothing of ranks with one thread on this processor ({})", processor);
   } catch (const InputError& error) {
     throw InputError(fmt::format("{}: {}; {}", place, error.what(), remedy), error.code());
   }
@@ -315,6 +318,8 @@ ExitCode calibrate_machine(const ModelOptions& options, comm::RankGroup& group) 
   std::string file;  // of rank 0: it holds nothing but descriptions
   agree_on(group, [&] {
     if (group.rank() != 0) return;
+    if (row_named(shipped_machines(), options.machine) != nullptr)
+      throw InputError("--machine {}: comes with cg2d, and is not changed; name a file", options.machine);
     file = options.machine.empty() ? default_place() : options.machine;
     machine_file.require_writable(file, options.machine.empty());
   });
@@ -351,7 +356,9 @@ ExitCode calibrate_machine(const ModelOptions& options, comm::RankGroup& group) 
       if (group.rank() != 0) return;
       machine_file.change(file, [&](Machine& known) { known.put(machine); });
     });
-    kept = fmt::format("\n Written to {}; cg2d model and cg2d run use it\n", file);
+    kept = fmt::format(
+        "\n Written to {}; {}\n", file,
+        options.machine.empty() ? "cg2d model and cg2d run use it" : "cg2d model --machine takes it");
   };
   write_each(group, {keep, show});
   return ExitCode::success;

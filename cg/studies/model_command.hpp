@@ -60,8 +60,8 @@ struct ComparedRow {
 };
 
 struct ComparisonErrors {
-  double median = 0.0;            ///< with its sign; of an even number of cells the lower of the middle two
-  double median_magnitude = 0.0;  ///< likewise
+  double median = 0.0;            ///< with its sign; as middle_of() has it
+  double median_magnitude = 0.0;  ///< as middle_of() has it
   double worst = 0.0;             ///< the largest magnitude, with its sign
   std::string worst_row;
   std::string worst_column;

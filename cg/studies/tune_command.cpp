@@ -97,6 +97,11 @@ ExitCode measure_profile(TuneOptions options, comm::RankGroup& group) {
   auto cases = cases_of(options, group.size());
   const auto environment =
       inspect_environment(group, options.configuration.thread_count, options.memory_limit_bytes, &progress);
+  if (options.profile.is_used && !common_processor(environment))
+    throw RunError(
+        ExitCode::unavailable,
+        "the nodes have different processors, and a profile is for one: take nodes of one kind, or "
+        "--no-profile");
   group.waiter().set_mode(environment.wait_mode());
   static_cast<void>(transport_of(options.configuration, group));  // refuses one that cannot serve here
   agree_on(group, [&] {

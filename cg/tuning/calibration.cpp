@@ -26,7 +26,7 @@ LinePoint message_point(const comm::BlockLayout& layout, const comm::Communicato
   const auto count = [&](double start_up_s, double bytes_per_s) {
     MachineDescription machine;
     machine.network = {.start_up_s = start_up_s, .bytes_per_s = bytes_per_s};
-    return communication_costs(machine, layout, options).collection_s;
+    return communication_costs(machine, layout, options)[index_of(Phase::collection)];
   };
   const double messages = count(1.0, std::numeric_limits<double>::infinity());
   return {.x = count(0.0, 1.0) / messages, .y = seconds / messages};
@@ -181,6 +181,17 @@ void measure_matrix(comm::RankGroup& group, MatrixCases& cases, const std::funct
   }
 }
 
+/// Elements of the pieces in measured sums, from small to large.
+constexpr std::array<int64_t, 3> sum_piece_sizes{4096, 16384, 65536};
+
+/// Memory of a rank in measure_networks(), bytes, beside its process: for each transport the vector of a collection, with that of a sum and
+/// what it receives to add, each of a piece of all ranks.
+int64_t network_bytes(size_t transport_count, int rank_count) {
+  constexpr int64_t vectors = 3;
+  return vectors * int64_t{sizeof(double)} * static_cast<int64_t>(transport_count) * sum_piece_sizes.back() *
+         rank_count;
+}
+
 /// Puts the default transport's network into the machine, and those of the others that can serve here: from short messages, measured by
 /// themselves, and longer ones of the benchmark's collections, which find the data where a CG step leaves it: hardly in a cache of the
 /// receiver. Collective.
@@ -196,7 +207,7 @@ void measure_networks(comm::RankGroup& group, Transports transports, const std::
   std::vector<Times> times(transports.size());
   const comm::ProcessGrid column{.columns = 1, .rows = group.size()};
   const comm::ProcessGrid row{.columns = group.size(), .rows = 1};
-  for (const int64_t piece_size : {4096, 16384, 65536}) {
+  for (const auto piece_size : sum_piece_sizes) {
     const auto order = piece_size * group.size();
     const auto seconds = medians_of(group, transports,
                                     {{comm::Operation::collect, equal_pieces(order, column)},
@@ -242,8 +253,9 @@ BlockShapeCost shape_of(const MeasuredCase& measured, const MachineDescription& 
       measured.phase_s(Phase::vector_updates) / OuterStepCalls::updates(measured.is_symmetric());
   const auto network = communication_costs(machine, measured.layout, measured.options());
   const double messages_s =
-      OuterStepCalls::products * (network.collection_s + network.summation_s + network.shuffle_s) +
-      OuterStepCalls::sums * network.dot_s + dot_s;
+      OuterStepCalls::products * (network[index_of(Phase::collection)] + network[index_of(Phase::summation)] +
+                                  network[index_of(Phase::shuffle)]) +
+      OuterStepCalls::sums * network[index_of(Phase::dot)] + dot_s;
   const double measured_s = measured.phase_s(Phase::collection) + measured.phase_s(Phase::summation) +
                             measured.phase_s(Phase::shuffle) + measured.phase_s(Phase::dot);
   const double multiply_s = measured.phase_s(Phase::multiply);
@@ -327,7 +339,7 @@ MachineDescription calibrate(comm::RankGroup& group, const CalibrationConfig& co
   auto matrices = matrix_cases(config, transports, group.size());
   agree_on(group, [&] {
     check_memory(config.environment, [&](int rank) {
-      auto most = row_length_bytes();
+      auto most = std::max(row_length_bytes(), network_bytes(transports.size(), group.size()));
       for (const auto& cases : matrices) most = std::max(most, matrix_bytes(cases, rank));
       return most;
     });
@@ -338,7 +350,8 @@ MachineDescription calibrate(comm::RankGroup& group, const CalibrationConfig& co
   const auto say_next = [&] { planned.say(works[next++].key); };
   const int thread_count = config.configuration.thread_count;
   MachineDescription machine{.name = config.environment.nodes.front().processor_with_caches(),
-                             .description = fmt::format("calibrated on {} ranks", group.size()),
+                             .description = fmt::format("calibrated on {} ranks x {}", group.size(),
+                                                        format_count(thread_count, "thread")),
                              .sources = {"cg2d model --calibrate"},
                              .clock_hz = clocks_per_second(),
                              .calibrated_ranks = group.size(),

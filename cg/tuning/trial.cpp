@@ -179,8 +179,9 @@ std::vector<std::string> warnings_of(const KeptResult& kept, std::string_view me
     warnings.push_back(fmt::format("{} is not kept: {}", measurement, kept.not_kept_because));
   const auto remark = kept.kept_in.empty() ? std::string() : remark_on(kept.measured, date_now());
   if (!remark.empty()) {
-    warnings.push_back(
-        fmt::format("{} was {}; cg2d tune --remove {} renews it", measurement, remark, matrix.key.name));
+    warnings.push_back(fmt::format(
+        "{} was {}; it is measured anew after cg2d tune --remove {}{}, which forgets all of this matrix",
+        measurement, remark, matrix.key.name, source.path.empty() ? "" : " --profile " + source.path));
   }
   return warnings;
 }

@@ -165,8 +165,8 @@ struct GridTrial : Trial {
 
 /// Runs some CG steps on every grid of the shortlist, in turns, and takes the verdict's candidate. The blocks of all of
 /// them are in memory at once: where these are too large, or there is nothing to choose from, the first of
-/// the shortlist is taken without a trial. Cost: all blocks are generated, and each grid does three to seven
-/// outer iterations. The source's cut is that of each candidate meanwhile. Collective; the same answer on every rank. Throws RunError,
+/// the shortlist is taken without a trial. Cost: all blocks are generated, and each grid does three to eleven
+/// outer iterations, more where one is short. The source's cut is that of each candidate meanwhile. Collective; the same answer on every rank. Throws RunError,
 /// MpiError.
 GridTrial try_grids(comm::RankGroup& group, MatrixSource& source, const Environment& environment,
                     const OpenGridConfig& config, const GridShortlist& shortlist);
@@ -231,8 +231,8 @@ TransportTrialConfig block_trial(comm::RankGroup& group, const comm::BlockLayout
                                  const Configuration& configuration,
                                  const std::shared_ptr<BlockProduct>& product, std::optional<double> shift);
 
-/// Runs a few outer iterations with every transport that is available, in turns. Cost: three to seven outer
-/// iterations with each. Collective; the same answer on every rank. Throws RunError (on every rank alike)
+/// Runs outer iterations with every transport that is available, in turns. Cost: three to eleven with each, more where one is
+/// short. Collective; the same answer on every rank. Throws RunError (on every rank alike)
 /// when two transports disagree about the result, and MpiError.
 TransportTrial try_transports(comm::RankGroup& group, const TransportTrialConfig& config);
 

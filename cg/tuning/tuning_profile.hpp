@@ -97,7 +97,7 @@ auto find_like(Cases& cases, const typename Cases::value_type& wanted) {
   return std::ranges::find_if(cases, [&](const auto& one) { return one.is_like(wanted); });
 }
 
-/// "spin", "yield" or "sleep".
+/// "spin", "yield", "sleep" or "block".
 std::span<const NamedValue<comm::WaitMode>> wait_mode_table();
 
 /// All that was measured on one kind of processor.

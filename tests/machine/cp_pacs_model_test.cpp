@@ -33,12 +33,10 @@ comm::ProcessGrid grid_of(int rank_count, int columns) {
 class CpPacsModelTest : public ::testing::Test {
  protected:
   /// Clocks of one call of each communication on 256 PUs.
-  CommunicationCosts clocks_of(int columns) {
+  PhaseSeconds clocks_of(int columns) {
     const auto layout = comm::BlockLayout::even(problem_.n, grid_of(paper_ranks, columns));
     auto costs = communication_costs(machine_, layout, {.sum_form = comm::SumForm::whole_block});
-    for (double* cost : {&costs.collection_s, &costs.summation_s, &costs.shuffle_s, &costs.dot_s}) {
-      *cost *= machine_.clock_hz;
-    }
+    for (double& cost : costs) cost *= machine_.clock_hz;
     return costs;
   }
   double seconds_of(const std::string& kernel, int rank_count, int columns) {
@@ -62,15 +60,17 @@ TEST_F(CpPacsModelTest, CommunicationMeetsThePapersFormulas) {
     const double collect_steps = std::log2(rows);
     const double sum_steps = std::log2(columns);
     const auto clocks = clocks_of(columns);
-    EXPECT_NEAR(clocks.collection_s,
+    EXPECT_NEAR(clocks[index_of(Phase::collection)],
                 collect_steps * start_up_clocks + piece * (rows - 1) * clocks_per_element,
                 collect_steps * clocks_per_element);
-    EXPECT_NEAR(clocks.summation_s,
+    EXPECT_NEAR(clocks[index_of(Phase::summation)],
                 sum_steps * (start_up_clocks + n / rows * (clocks_per_element + addition_clocks)),
                 sum_steps * (clocks_per_element + addition_clocks));
     // On one process column every rank keeps its piece, and the paper's program takes its time all the same.
-    EXPECT_NEAR(clocks.shuffle_s, start_up_clocks + piece * clocks_per_element, clocks_per_element);
-    EXPECT_NEAR(clocks.dot_s, 8 * (start_up_clocks + clocks_per_element + addition_clocks), 1e-6);
+    EXPECT_NEAR(clocks[index_of(Phase::shuffle)], start_up_clocks + piece * clocks_per_element,
+                clocks_per_element);
+    EXPECT_NEAR(clocks[index_of(Phase::dot)], 8 * (start_up_clocks + clocks_per_element + addition_clocks),
+                1e-6);
   }
 }
 
@@ -80,7 +80,7 @@ TEST_F(CpPacsModelTest, RanksOfANodeShareItsLink) {
   machine_.node = {.ranks = 4, .link_bytes_per_s = machine_.network.bytes_per_s};
   const auto seconds_on = [&](const MachineDescription& machine, int rank_count) {
     const auto layout = comm::BlockLayout::even(problem_.n, grid_of(rank_count, 1));
-    return communication_costs(machine, layout, {}).collection_s;
+    return communication_costs(machine, layout, {})[index_of(Phase::collection)];
   };
   auto alone = machine_;
   alone.node = {};
@@ -102,14 +102,14 @@ TEST_F(CpPacsModelTest, MessagesWithinANodeTakeItsNetwork) {
     return communication_costs(machine_, comm::BlockLayout::even(problem_.n, grid_of(rank_count, columns)),
                                {});
   };
-  EXPECT_NEAR(costs_on(8, 1).collection_s, 1.0 + 1.0 + 10.0, 1e-9);
-  EXPECT_NEAR(costs_on(8, 1).dot_s, 1.0 + 1.0 + 10.0, 1e-9);
-  EXPECT_NEAR(costs_on(8, 8).summation_s, 1.0 + 1.0 + 10.0, 1e-9);
-  EXPECT_NEAR(costs_on(4, 1).collection_s, 1.0 + 1.0, 1e-9);
-  EXPECT_NEAR(costs_on(4, 2).shuffle_s, 1.0, 1e-9);
-  EXPECT_NEAR(costs_on(8, 2).shuffle_s, 10.0, 1e-9);
+  EXPECT_NEAR(costs_on(8, 1)[index_of(Phase::collection)], 1.0 + 1.0 + 10.0, 1e-9);
+  EXPECT_NEAR(costs_on(8, 1)[index_of(Phase::dot)], 1.0 + 1.0 + 10.0, 1e-9);
+  EXPECT_NEAR(costs_on(8, 8)[index_of(Phase::summation)], 1.0 + 1.0 + 10.0, 1e-9);
+  EXPECT_NEAR(costs_on(4, 1)[index_of(Phase::collection)], 1.0 + 1.0, 1e-9);
+  EXPECT_NEAR(costs_on(4, 2)[index_of(Phase::shuffle)], 1.0, 1e-9);
+  EXPECT_NEAR(costs_on(8, 2)[index_of(Phase::shuffle)], 10.0, 1e-9);
   machine_.node.network.reset();
-  EXPECT_NEAR(costs_on(8, 1).collection_s, 30.0, 1e-9);
+  EXPECT_NEAR(costs_on(8, 1)[index_of(Phase::collection)], 30.0, 1e-9);
 }
 
 /// The digits that the paper prints, and the deviation of the basic costs from the measured clocks, per cent. They leave out the start-ups of the
@@ -123,14 +123,15 @@ TEST_F(CpPacsModelTest, DigitsOfThePaperAndDeviationsFromItsMeasuredClocks) {
   for (size_t k = 0; k < collection.size(); ++k) {
     SCOPED_TRACE(cp_pacs::columns[k]);
     const auto clocks = clocks_of(cp_pacs::columns[k]);
-    EXPECT_EQ(std::round(clocks.collection_s / 1000), printed_collection[k]);
-    EXPECT_EQ(std::round(clocks.summation_s / 1000), printed_summation[k]);
-    EXPECT_NEAR(100 * (clocks.collection_s / clocks_in(cp_pacs::table_4, "collection")[k] - 1), collection[k],
-                0.1);
-    EXPECT_NEAR(100 * (clocks.summation_s / clocks_in(cp_pacs::table_4, "summation")[k] - 1), summation[k],
-                0.1);
+    EXPECT_EQ(std::round(clocks[index_of(Phase::collection)] / 1000), printed_collection[k]);
+    EXPECT_EQ(std::round(clocks[index_of(Phase::summation)] / 1000), printed_summation[k]);
+    EXPECT_NEAR(
+        100 * (clocks[index_of(Phase::collection)] / clocks_in(cp_pacs::table_4, "collection")[k] - 1),
+        collection[k], 0.1);
+    EXPECT_NEAR(100 * (clocks[index_of(Phase::summation)] / clocks_in(cp_pacs::table_4, "summation")[k] - 1),
+                summation[k], 0.1);
     if (k > 0) {
-      EXPECT_NEAR(clocks.shuffle_s / clocks_in(cp_pacs::table_4, "shuffle")[k], 1.0, 0.04);
+      EXPECT_NEAR(clocks[index_of(Phase::shuffle)] / clocks_in(cp_pacs::table_4, "shuffle")[k], 1.0, 0.04);
     }
   }
 }
@@ -138,7 +139,8 @@ TEST_F(CpPacsModelTest, DigitsOfThePaperAndDeviationsFromItsMeasuredClocks) {
 /// Fitted to Table 3 at Px = 1; the other columns differ by 10 % at most.
 TEST_F(CpPacsModelTest, VectorOperationsMeetTable3) {
   const double elements = static_cast<double>(problem_.n) / paper_ranks;
-  const double dot = clocks_of(1).dot_s + machine_.vectors.dot_s_per_element * machine_.clock_hz * elements;
+  const double dot =
+      clocks_of(1)[index_of(Phase::dot)] + machine_.vectors.dot_s_per_element * machine_.clock_hz * elements;
   const double update = machine_.vectors.update_s_per_element * machine_.clock_hz * elements;
   for (size_t k = 0; k < cp_pacs::columns.size(); ++k) {
     EXPECT_NEAR(dot / clocks_in(cp_pacs::table_3, "dotpro")[k], 1.0, k == 0 ? 0.001 : 0.1);

@@ -3,7 +3,7 @@
 import json
 import os
 
-from program_runner import PROJECT, UNAVAILABLE, USAGE, ProgramTest, run_program, some_of
+from program_runner import PROGRAM, PROJECT, UNAVAILABLE, USAGE, ProgramTest, launch_words, run_command, run_program, some_of
 
 MACHINE = PROJECT / "cg" / "machine" / "descriptions" / "cp-pacs.json"
 
@@ -185,3 +185,10 @@ class InstructionSets(ProgramTest):
         for command in (("run", "--class", "S"), ("solve", "--operator", "npb:S")):
             for rank_count in (1, 2):
                 self.assert_refused(self.run_with(rank_count, "avx3", *command), USAGE, "CG2D_INSTRUCTION_SET avx3", "portable")
+
+    def test_ranks_with_and_without_vectors_are_refused(self):
+        if os.environ["CG2D_INSTRUCTION_SET"] == "portable":
+            self.skipTest("no vector instructions here")
+        words = [PROGRAM, "solve", "--operator", "npb:S", "--assembled", "--no-profile"]
+        outcome = run_command([*launch_words(1), "env", "CG2D_INSTRUCTION_SET=portable", *words, ":", "-n", "1", *words])
+        self.assert_refused(outcome, UNAVAILABLE, "set CG2D_INSTRUCTION_SET=portable for all of them")

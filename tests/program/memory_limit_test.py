@@ -107,6 +107,15 @@ class ByOption(LimitTest):
 
         self.assertAlmostEqual(limit_for("pipelined") - limit_for("classic"), 8 * 8 * 200**3, delta=25e6)
 
+    def test_a_calibration_counts_the_vectors_of_its_messages(self):
+        """Of all ranks, for each transport."""
+        words = ("model", "--calibrate", "--class", "S", "--machine", self.files / "machine.json", "--memory-limit", "1MB")
+
+        def of_rank(rank_count):
+            return named_limit(self.ends_with(MEMORY, run_program(rank_count, *words, starts_anew=True))) / rank_count
+
+        self.assertGreater(of_rank(24) - of_rank(2), 40e6)
+
     def expect_within(self, rank_count, arguments, limit):
         outcome, peak = self.run_measured(rank_count, arguments, limit)
         if is_refused(outcome):

@@ -158,6 +158,13 @@ class CalibrationTest(ProgramTest):
         self.assertIn(f" Prediction      = {prediction['total_s']:.6f} s\n", text)
         self.assertRegex(text, r"(?m)^ phase .* predicted$")
 
+    def test_a_model_is_of_ranks_with_one_thread(self):
+        document = json.loads(self.place.read_text())
+        (condition,) = document["conditions"]
+        condition["calibrated"]["threads"] = 2
+        _, environment = self.cached(json.dumps(document))
+        self.assert_refused(run_program(1, "model", **environment), USAGE, "knows nothing of ranks with one thread on this processor")
+
     def test_without_a_description_there_is_no_prediction(self):
         without = with_cache(self.folder)
         for arguments, environment in (([], without), (["--no-profile"], self.environment), (["--threads", "2"], self.environment)):

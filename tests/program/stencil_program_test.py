@@ -54,6 +54,12 @@ class Results(StencilTest):
                 self.assertEqual((document["result"], document["solve"]), (expected["result"], expected["solve"]), (rank_count, place))
         self.assert_nothing_left()
 
+    def test_s_step_cg_knows_the_residual_where_the_digits_of_a_pass_are_used_up(self):
+        """Four different eigenvalues: zero after four steps but for rounding, which only the vectors themselves show."""
+        words = ("--shape", "3x3x3", "--method", "s-step-cg", "--steps", "4", "--temporal-block", "4")
+        solve = self.valid_document_of(1, "stencil", *words)["solve"]
+        self.assertEqual(solve["residuals"][-1], solve["residual"])
+
     def test_bytes_are_those_of_the_passes(self):
         document = self.document(2, "--temporal-block", "5", "--out-of-core", f"{self.folder},{self.folder}")
         plane_bytes = 8192  # 20 lines of 32 numbers, a cache line before them, in multiples of 4096 bytes

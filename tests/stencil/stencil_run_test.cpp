@@ -179,6 +179,12 @@ TEST(StencilRunTest, TextAndVerdictSayWhatIsWrong) {
   EXPECT_EQ(report.code(), ExitCode::verification_failed);
   EXPECT_NE(stencil_text(report).find(" NOT verified: "), std::string::npos);
   EXPECT_NE(document_text(report).find("\"verification-failed\""), std::string::npos);
+  // More steps help where all have been made.
+  report.domain.largest_error = 0.0;
+  report.solve = StencilSolve{.residual = 1e-3, .true_residual = 1e-3, .wanted_residual = 1e-6};
+  EXPECT_NE(verdict_text(report).find("; take more --steps"), std::string::npos);
+  --report.step_count;
+  EXPECT_NE(verdict_text(report).find("; rounding keeps x"), std::string::npos);
 }
 
 // ---------------------------------------------------------------- the choice of the temporal block
@@ -231,7 +237,7 @@ TEST(StencilOptionsTest, ShapesAndBlocks) {
   EXPECT_EQ(shape_text(shape_from("512x1x30")), "512x1x30");
   for (const auto* const text :
        {"", "5", "5x6", "5x6x7x8", "0x6x7", "5x-6x7", "5x6x7 ", "5X6X7", "x6x7", "5xx7", "99999999999x6x7",
-        "20000x20000x1", "1x1x1000000001", "99999999999999999999x1x1"})
+        "20000x20000x1", "1x1x1000001", "1x1x1000000001", "99999999999999999999x1x1"})
     EXPECT_THROW(shape_from(text), InputError) << text;
   for (const auto* const text : {"", "0", "-1", "1.5", "99999999999"})
     EXPECT_THROW(block_from(text), InputError) << text;

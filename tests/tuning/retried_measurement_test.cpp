@@ -69,5 +69,18 @@ TEST_F(RetriedMeasurementTest, SpreadIsThatOfTheWorstRank) {
   EXPECT_NE(record_.disturbance.find("quartiles lie 90 % apart"), std::string::npos) << record_.disturbance;
 }
 
+TEST_F(RetriedMeasurementTest, AnOldResultIsNamedWithWhatForgetsIt) {
+  KeptResult kept;
+  kept.measured.date = "2020-01-02T03:04:05Z";
+  kept.kept_in = "p.json";
+  MatrixFacts matrix;
+  matrix.key.name = "S";
+  const auto said = [&](const ProfileSource& source) {
+    return warnings_of(kept, "the trial of transports", source, matrix).at(0);
+  };
+  EXPECT_NE(said({}).find("after cg2d tune --remove S, which forgets"), std::string::npos);
+  EXPECT_NE(said({.path = "p.json"}).find("--remove S --profile p.json, which forgets"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace cg2d::retried_measurement_test
