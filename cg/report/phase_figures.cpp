@@ -212,7 +212,7 @@ std::vector<CounterFigure> counter_figures(const PhaseFigures& figures) {
     } else {
       below[index_of(Phase::multiply)].total = figures.nonzeros_multiplied;
     }
-    for (size_t phase = 0; phase < benchmark_phase_count; ++phase)
+    for (size_t phase = 0; phase < phase_count; ++phase)
       figure.phases[phase] =
           below[phase].total > 0.0 ? row.factor * above[phase].total / below[phase].total : none;
   }
