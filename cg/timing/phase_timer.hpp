@@ -51,7 +51,7 @@ class PhaseTimer {
       const uint64_t clocks = end - begin_;
       record.clocks += clocks;
       record.waited_clocks += timer_.communicator_->waited_ticks() - waited_before_;
-      record.calls += begins_call_ ? 1 : 0;
+      if (begins_call_) ++record.calls;
       if (hidden_clocks_ != nullptr) *hidden_clocks_ += clocks;
       for (auto* observer : timer_.observers_) observer->after_phase(phase_, begin_, end);
     }
