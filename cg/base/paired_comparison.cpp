@@ -345,10 +345,10 @@ std::string verdict_text(const BestVerdict& verdict, std::span<const std::string
 void describe(Members& m, RatioInterval& ratio) {
   auto low = ratio.is_bounded() ? std::optional(ratio.low) : std::nullopt;
   auto high = ratio.is_bounded() ? std::optional(ratio.high) : std::nullopt;
-  m("ratio", ratio.median, positive("Median."));
+  m("ratio", ratio.median, positive("Median; of the medians where no round is paired."));
   m("low", low, or_null(positive("null where there are too few rounds.")));
   m("high", high, or_null(positive()));
-  m("paired_rounds", ratio.round_count, at_least(1));
+  m("paired_rounds", ratio.round_count, at_least(0, "0: no round has both."));
   if (!m.reads()) return;
   ratio.low = low.value_or(0.0);
   ratio.high = high.value_or(0.0);

@@ -256,7 +256,8 @@ void declare_report(Subcommand& command) {
   auto& page = command.with<PageOptions>(&make_page);
   add_files_argument(
       command, page.files,
-      "results of run, sweep, scaling, pingpong, solve and compare as JSON, tuning profiles, traces");
+      "results of run, sweep, scaling, batch, pingpong, model, solve and compare as JSON, tuning profiles, "
+      "traces, JSON of spmv_bench and row_length_bench");
   command.add("-o,--output FILE", "the page: one file that needs no other", page.page,
               {.file = FileUse::writes, .uses_default_file = true});
   command.add_texts("--compare",

@@ -10,7 +10,7 @@ namespace cg2d {
 
 void describe(Members& m, EventList& list) {
   m.constant("schema_version", 1);
-  m("papi", list.papi_version, or_null("null: the program was built without PAPI"));
+  m.derived("papi", or_null("null: the program was built without PAPI"), [] { return papi_version(); });
   m("remedy", list.remedy, meaning("What would make more events of the processor countable."));
   m.list("groups", list.groups, {.fewest = 1}, [&](ResolvedEvents& resolved, size_t place) {
     m.derived("name", group_table()[place].name);
@@ -37,7 +37,6 @@ void describe(Members& m, EventList& list) {
 
 std::string write_event_list(const std::string& format, bool shows_all) {
   EventList list;
-  list.papi_version = papi_version();
   list.events = known_events();
   list.remedy = counting_remedy();
   for (const auto& group : group_names()) list.groups.push_back(resolve_groups({group}, why_not_counted));
@@ -58,9 +57,9 @@ std::string write_event_list(const std::string& format, bool shows_all) {
     events.line().word("event", event.name).word("family", name_in(words_of(event.family), event.family));
     events.word("description", event.description + (note.empty() ? note : fmt::format(" [{}]", note)));
   }
-  auto text = fmt::format("\n cg2d events - {} can be counted on this node, {} cannot; PAPI {}\n\n{}\n{}",
-                          format_count(countable, "event"), refused, *list.papi_version, groups.text(),
-                          events.text());
+  auto text =
+      fmt::format("\n cg2d events - {} can be counted on this node, {} cannot; PAPI {}\n\n{}\n{}",
+                  format_count(countable, "event"), refused, *papi_version(), groups.text(), events.text());
   if (refused > 0) {
     text += fmt::format("\n For more events of the processor: {}\n", list.remedy);
     if (!shows_all) text += " cg2d events --all also lists what cannot be counted here, with the reason\n";

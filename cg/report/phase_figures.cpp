@@ -212,7 +212,7 @@ std::vector<CounterFigure> counter_figures(const PhaseFigures& figures) {
     } else {
       below[index_of(Phase::multiply)].total = figures.nonzeros_multiplied;
     }
-    for (size_t phase = 0; phase < benchmark_phase_count; ++phase)
+    for (size_t phase = 0; phase < phase_count; ++phase)
       figure.phases[phase] =
           below[phase].total > 0.0 ? row.factor * above[phase].total / below[phase].total : none;
   }
@@ -366,7 +366,7 @@ void describe_phase(Members& m, const SessionReport& report, RankTimes& times, d
   m("waited_clocks", record.waited_clocks, at_least(0, "Of the clocks, those of waiting for other ranks."));
   m.derived("waited_seconds", seconds(record.waited_clocks),
             {.mean_column = column("*_waiting_s"), .least = 0.0});
-  m("calls", record.calls, at_least(0));
+  m("calls", record.calls, at_least(0, "Both halves of a reproducible sum are one call."));
   m("messages", sent.message_count, at_least(0, "Sent by this rank."));
   m("bytes", sent.byte_count, at_least(0, "Sent by this rank."));
   m.if_given("hidden_clocks", record.hidden_clocks, hides,

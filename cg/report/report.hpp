@@ -85,7 +85,6 @@ std::string describe_plan(const PlannedRun& run, std::string_view format);
 
 /// The events that can be counted on this machine, by purpose and by origin.
 struct EventList {
-  std::optional<std::string> papi_version;  ///< empty: cg2d was built without it
   std::string remedy;  ///< that would make more events of the processor countable, and what is in its way
   std::vector<KnownEvent> events;
   std::vector<ResolvedEvents> groups;  ///< events of each group here, in the order of their table

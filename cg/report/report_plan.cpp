@@ -52,10 +52,21 @@ struct DryRunPlan {
   std::optional<StreamPlan> streaming{};
 };
 
+/// Of one CG step. A reproducible product sums and shuffles both halves of q, a dot product two numbers.
+StepTraffic traffic_of(const PlannedRun& run, int rank) {
+  auto traffic = plan_traffic(run.layout, rank, run.configuration.sum_form,
+                              planned_kernel(run.configuration).stores_half());
+  if (run.configuration.is_reproducible) {
+    traffic.summation += traffic.summation;
+    traffic.shuffle += traffic.shuffle;
+    traffic.dot.byte_count *= 2;
+  }
+  return traffic;
+}
+
 DryRunPlan plan_of(const PlannedRun& run) {
   const auto& layout = run.layout;
   const auto& environment = run.environment;
-  const bool mirrored = planned_kernel(run.configuration).stores_half();
   DryRunPlan plan{.problem = run.problem,
                   .configuration = run.configuration,
                   .smallest_piece = layout.size(),
@@ -69,7 +80,7 @@ DryRunPlan plan_of(const PlannedRun& run) {
     memory.process_bytes = environment.process_bytes;
     if (memory.total_bytes() > plan.largest.total_bytes()) plan.largest = memory;
     plan.memory_bytes = saturated_sum(plan.memory_bytes, memory.total_bytes());
-    const auto traffic = plan_traffic(layout, rank, run.configuration.sum_form, mirrored);
+    const auto traffic = traffic_of(run, rank);
     if (traffic.total().byte_count >= plan.busiest.total().byte_count) plan.busiest = traffic;
     plan.all_traffic += traffic.total();
     plan.smallest_piece = std::min(plan.smallest_piece, layout.piece(rank).size());

@@ -156,7 +156,7 @@ void describe_tuning(Members& m, RunReport& report) {
 }
 
 void describe_setup(Members& m, RunReport& report) {
-  m("generation_s", report.generation_s, metric("Generation", "s"));
+  m("generation_s", report.generation_s, metric("Generation", "s", "On the slowest rank."));
   m("converted", report.converted, labelled("Converted", {}, "Whether the kernel stores another format."));
   report.is_streamed = !m.if_given(
       "conversion_s", report.conversion_s, !report.is_streamed,
@@ -267,7 +267,7 @@ void describe_system(Members& m, SolveDocument& document) {
   m("most_iterations", options.most_iterations, at_least(1));
   m("preconditioner", options.preconditioner, labelled("Preconditioner", {}, not_empty()));
   m("variant", options.variant, labelled("Form of CG", {}, not_empty("The form of CG.")));
-  m("symmetrize", options.symmetrize_tolerance, positive("Only with --symmetrize: the tolerance."));
+  m("symmetrize", options.symmetrize_tolerance, at_least(0, "Only with --symmetrize: the tolerance."));
   m.if_given("mirrored", options.mirrors, options.mirrors, meaning("Only with --mirror."));
   m("right_hand_side_count", document.report.right_hand_side_count, at_least(1, "Solved together."));
 }

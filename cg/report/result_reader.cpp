@@ -384,6 +384,14 @@ std::string extra_p_lines(const std::vector<ResultRecord>& records) {
     });
   };
   const bool order_varies = varies(&ResultRecord::n);
+  // Form of the operator and storage of the matrix. How a domain is cut is no other form.
+  const auto kind_of = [](const ResultRecord& record) {
+    const auto& asked = record.asked;
+    auto kind = asked.cuts_domain() ? std::string(domain_form) : asked.form;
+    if (!asked.storage.empty()) kind += (kind.empty() ? "" : ", ") + asked.storage;
+    return kind.empty() ? "in memory" : kind;
+  };
+  const bool kind_varies = varies(kind_of);
   std::vector<const ConfigurationAxis*> varying;
   for (const auto& axis : configuration_axes()) {
     if (varies([&](const ResultRecord& record) { return axis.print(record.asked.configuration); }))
@@ -395,7 +403,7 @@ std::string extra_p_lines(const std::vector<ResultRecord>& records) {
     const auto& configuration = record.asked.configuration;
     Json parameters{{"p", configuration.grid.rank_count()}, {"px", configuration.grid.columns}};
     if (order_varies) parameters["n"] = record.n;
-    std::string path;
+    auto path = kind_varies ? kind_of(record) + "->" : std::string();
     for (const auto* axis : varying) {
       const auto text = axis->print(configuration);
       if (axis->is_number())

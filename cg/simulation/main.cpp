@@ -6,6 +6,7 @@
 
 #include <fstream>
 #include <iostream>
+#include <new>
 #include <simgrid/s4u.hpp>
 #include <stdexcept>
 #include <string>
@@ -116,6 +117,8 @@ int main(int argument_count, char** arguments) {
     std::ofstream result(arguments[2]);
     cg2d::transfer(result, ranks);
     if (!result.flush()) throw std::runtime_error("the result cannot be written");
+  } catch (const std::bad_alloc&) {
+    return 71;  // cg2d simulate says so
   } catch (const std::exception& error) {
     std::cerr << "cg2d: simulate: " << error.what() << '\n';
     return 70;

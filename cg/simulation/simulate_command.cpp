@@ -32,8 +32,8 @@ std::string simulator_path() {
       "build it: cmake --preset release -DCG2D_BUILD_SIMULATOR=ON, with SimGrid (Debian's libsimgrid-dev)");
 }
 
-/// Replays a plan, which it leaves as it is: [rank]. Throws RunError: unavailable where the simulator was not built, internal where it
-/// fails. Local.
+/// Replays a plan, which it leaves as it is: [rank]. Throws RunError: unavailable where the simulator was not built, memory where it
+/// needs more, internal where it fails. Local.
 std::vector<SimulatedRank> replay(ReplayPlan& plan) {
   const MemoryFile input;
   const MemoryFile output;
@@ -44,6 +44,9 @@ std::vector<SimulatedRank> replay(ReplayPlan& plan) {
   const auto program = simulator_path();
   const auto end = run_child({program, path_of(input), path_of(output)}, command);
   if (!end.is_started) throw RunError(ExitCode::unavailable, "{}: {} cannot be started", command, program);
+  if (end.signal == 0 && end.code == static_cast<int>(ExitCode::memory))
+    throw RunError(ExitCode::memory, "{}: not enough memory for the simulator; take fewer ranks or --steps",
+                   command);
   if (end.signal != 0 || end.code != 0)
     throw RunError(ExitCode::internal, "{}: the simulator ended with {} {}", command,
                    end.signal != 0 ? "signal" : "code", end.signal != 0 ? end.signal : end.code);

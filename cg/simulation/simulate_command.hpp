@@ -57,7 +57,7 @@ struct PlacedRun {
 };
 
 /// The ranks of a grid on the machine, or on an interconnect of the shape that the options name; a machine without one has a crossbar. The kernel
-/// is that of the options, or the machine's default, or its first. Throws InputError for a kernel that the machine does not have, for a placement,
+/// is that of the options, or the machine's default, or its first. Throws InputError for a kernel or a transport that the machine does not have, for a placement,
 /// for slow ranks that there are not, and where the interconnect has too few nodes.
 PlacedRun place_run(const SimulateOptions& options, const MachineDescription& machine,
                     const MatrixFacts& matrix, const comm::ProcessGrid& grid);

@@ -40,14 +40,15 @@ std::vector<int> shuffled(std::vector<int> places, uint64_t seed) {
 std::vector<int> in_file(const std::string& path, int rank_count) {
   std::istringstream words(text_of_named_file("--placement file:" + path, path));
   std::vector<int> places;
-  for (int place = 0; words >> place;) places.push_back(place);
-  if (!words.eof() || std::ssize(places) != rank_count)
+  for (std::string word; words >> word;) places.push_back(number_from<int>(word).value_or(-1));
+  if (std::ssize(places) != rank_count)
     throw InputError("--placement file:{}: must have a whole number for each of the {} ranks", path,
                      rank_count);
   auto sorted = places;
   std::ranges::sort(sorted);
-  if (sorted.front() < 0 || std::ranges::adjacent_find(sorted) != sorted.end())
-    throw InputError("--placement file:{}: places must be 0 or greater, each once", path);
+  if (sorted.front() < 0 || sorted.back() >= most_nodes || std::ranges::adjacent_find(sorted) != sorted.end())
+    throw InputError("--placement file:{}: places must be whole numbers within 0 ... {}, each once", path,
+                     most_nodes - 1);
   return places;
 }
 
@@ -110,6 +111,7 @@ std::vector<int> places_from(std::string_view placement, const comm::ProcessGrid
 PlacedRun place_run(const SimulateOptions& options, const MachineDescription& machine,
                     const MatrixFacts& matrix, const comm::ProcessGrid& grid) {
   auto configuration = options.configuration;
+  require_described(machine, configuration.transport);
   configuration.grid = grid;
   configuration.sum_form = machine.sum_form;
   PlacedRun run{.machine = machine.through(configuration.transport),

@@ -241,14 +241,14 @@ class AssembledOperator final : public LinearOperator {
   }
 
  private:
-  /// The second halves take the way of the first ones.
+  /// The second halves take the way of the first ones: one summation and one shuffle of a product.
   void add_low_sums() {
     {
       const auto timed = timer_.scope(Phase::vector_updates);
       vectors_.copy(communicator_->result(), both_sums_);
       vectors_.copy(product_->low_partial(), communicator_->partial());
     }
-    sum_and_shuffle();
+    sum_and_shuffle(&PhaseTimer::scope_that_goes_on);
     const auto timed = timer_.scope(Phase::vector_updates);
     vectors_.add_scaled(1.0, communicator_->result(), both_sums_);
   }
@@ -273,13 +273,13 @@ class AssembledOperator final : public LinearOperator {
     product_->multiply_part(part, *communicator_, collection);
     slowdown_->extend(watch);
   }
-  void sum_and_shuffle() {
+  void sum_and_shuffle(PhaseTimer::Scope (PhaseTimer::*scope)(Phase) = &PhaseTimer::scope) {
     {
-      const auto timed = timer_.scope(Phase::summation);
+      const auto timed = (timer_.*scope)(Phase::summation);
       communicator_->sum();
       if (product_->is_symmetric()) communicator_->mirror()->sum_columns();
     }
-    const auto timed = timer_.scope(Phase::shuffle);
+    const auto timed = (timer_.*scope)(Phase::shuffle);
     communicator_->shuffle();
   }
 

@@ -128,17 +128,6 @@ struct ProblemModel {
   std::vector<RankCountModel> rank_counts{};
 };
 
-/// Throws InputError if the description has no network of the transport.
-void require_described(const MachineDescription& condition, const std::string& transport) {
-  const auto& usual = comm::default_transport();
-  if (comm::find_transport(transport) == &usual || row_named(condition.transports, transport) != nullptr)
-    return;
-  auto known = names_of(condition.transports);
-  known.insert(known.begin(), std::string(usual.name));
-  throw InputError("--transport {}: the description of {} has no network of it; it has {}", transport,
-                   condition.name, fmt::join(known, ", "));
-}
-
 /// Places and shares of the nonzeros by --cut, for ranks of these speeds; rows are taken to be about equally long.
 comm::SpeedShares shares_for(const std::string& cut_text, std::span<const double> speeds,
                              const comm::ProcessGrid& grid) {
@@ -365,6 +354,16 @@ ExitCode calibrate_machine(const ModelOptions& options, comm::RankGroup& group) 
 }
 
 }  // namespace
+
+void require_described(const MachineDescription& condition, const std::string& transport) {
+  const auto& usual = comm::default_transport();
+  if (comm::find_transport(transport) == &usual || row_named(condition.transports, transport) != nullptr)
+    return;
+  auto known = names_of(condition.transports);
+  known.insert(known.begin(), std::string(usual.name));
+  throw InputError("--transport {}: the description of {} has no network of it; it has {}", transport,
+                   condition.name, fmt::join(known, ", "));
+}
 
 void visit_model(Members& m) { visit_new<MachineModel>(m); }
 

@@ -39,6 +39,9 @@ struct ModelOptions : MachineStudyOptions {
 /// The largest number of ranks that is modelled.
 inline constexpr int most_modelled_ranks = 1 << 20;
 
+/// Throws InputError if the description has no network of the transport.
+void require_described(const MachineDescription& condition, const std::string& transport);
+
 /// The document, for its schema.
 void visit_model(Members& m);
 

@@ -36,8 +36,8 @@ class PhaseTimer {
   /// Lives around one call; phases do not nest.
   class Scope {
    public:
-    Scope(PhaseTimer& timer, Phase phase, uint64_t* hidden_clocks = nullptr)
-        : timer_(timer), phase_(phase), hidden_clocks_(hidden_clocks) {
+    Scope(PhaseTimer& timer, Phase phase, uint64_t* hidden_clocks = nullptr, bool begins_call = true)
+        : timer_(timer), phase_(phase), hidden_clocks_(hidden_clocks), begins_call_(begins_call) {
       timer_.note(index_of(phase) + 1);
       if (!timer_.enabled_) return;
       waited_before_ = timer_.communicator_->waited_ticks();
@@ -51,7 +51,7 @@ class PhaseTimer {
       const uint64_t clocks = end - begin_;
       record.clocks += clocks;
       record.waited_clocks += timer_.communicator_->waited_ticks() - waited_before_;
-      ++record.calls;
+      if (begins_call_) ++record.calls;
       if (hidden_clocks_ != nullptr) *hidden_clocks_ += clocks;
       for (auto* observer : timer_.observers_) observer->after_phase(phase_, begin_, end);
     }
@@ -62,11 +62,14 @@ class PhaseTimer {
     PhaseTimer& timer_;
     Phase phase_;
     uint64_t* hidden_clocks_;
+    bool begins_call_;
     uint64_t waited_before_ = 0;
     uint64_t begin_ = 0;
   };
 
   [[nodiscard]] Scope scope(Phase phase) { return {*this, phase}; }
+  /// A scope that goes on with the call of the phase's last one: its clocks count, but no call.
+  [[nodiscard]] Scope scope_that_goes_on(Phase phase) { return {*this, phase, nullptr, false}; }
   /// A scope of `phase` while communication of the phase `hidden` is under way.
   [[nodiscard]] Scope scope_that_hides(Phase hidden, Phase phase) {
     return {*this, phase, &records_[index_of(hidden)].hidden_clocks};

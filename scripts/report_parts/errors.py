@@ -7,7 +7,7 @@ import sys
 import traceback
 
 # Exit codes of sysexits.h, as in the other scripts.
-USAGE, BAD_DATA, NO_INPUT, UNAVAILABLE, DEFECT, CANNOT_CREATE, INTERRUPTED = 64, 65, 66, 69, 70, 73, 75
+USAGE, BAD_DATA, NO_INPUT, UNAVAILABLE, DEFECT, CANNOT_CREATE, CANNOT_WRITE, INTERRUPTED = 64, 65, 66, 69, 70, 73, 74, 75
 
 
 class ReportError(Exception):
@@ -38,7 +38,7 @@ def end_script(main, name, path=""):
         code = INTERRUPTED
     except BrokenPipeError:  # the reader of the output has gone
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        code = BAD_DATA
+        code = CANNOT_WRITE
     except Exception as error:
         print(f"{name}: a defect of {path or f'scripts/{name}'}: {defect_text(error)}", file=sys.stderr)
         code = DEFECT

@@ -225,17 +225,12 @@ MOST_HISTORY = 400  # points of a line: more are thinned out
 MOST_MARKED = 60  # with a marker each
 
 
-def history_of(document):
-    """Norms of the residual; none where several right-hand sides have one each."""
-    return document["result"].get("history") or []
-
-
 def solve_line(document):
-    history = history_of(document)
+    history = document["result"]["history"]
     every = max(1, -(-len(history) // MOST_HISTORY))
     steps = sorted({*range(0, len(history), every), len(history) - 1})
     name = f"{file_name(document['system']['matrix'])}, {document['system']['preconditioner']}"
-    tips = [f"{name}\niteration {step}: {history[step]:.3e}" for step in steps]
+    tips = [f"{name}\niteration {step}: {history[step]:.3e}" if history[step] is not None else "" for step in steps]
     return Line(name, steps, [history[step] or None for step in steps], tips, has_points=len(steps) <= MOST_MARKED)
 
 
@@ -253,7 +248,7 @@ def solves(material):
     documents = [document for document in material.inputs.solves if document["result"]]
     if not documents:
         return "no result of cg2d solve was given"
-    lines = [solve_line(document) for document in documents if history_of(document)][: len(style.SERIES)]
+    lines = [solve_line(document) for document in documents if document["result"]["history"]][: len(style.SERIES)]
     panel = LinePanel("Residual of each iteration", Axis("Iteration"), Axis("‖r‖ of the recurrence", "log"), lines)
     heads = ["system", "n", "ranks", "preconditioner", "form", "end", "iterations", "residual", "condition", "time"]
     table = Table("Solved systems", heads, [solve_row(document) for document in documents], (1, 2, 6, 7, 8, 9))

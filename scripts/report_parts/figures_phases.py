@@ -190,9 +190,10 @@ def states_of(document):
     products = entries[0]["phases"]["summation"]["calls"]
     if moves := moves_of(document):
         move, when = moves[-1], f"outer iteration {moves[-1]['after_outer_iteration']}"
+        products /= (document.get("restart") or {}).get("timed_outer_iterations", document["problem"]["niter"])
         return [
-            (f"{word} {when}", rank_states([rank[f"nonzeros_{side}"] for rank in move["ranks"]], products / document["problem"]["niter"],
-                                           times_s, [1 - time_s / max(times_s) for time_s in times_s]))
+            (f"{word} {when}", rank_states([rank[f"nonzeros_{side}"] for rank in move["ranks"]], products, times_s,
+                                           [1 - time_s / max(times_s) for time_s in times_s]))
             for word, side in (("up to", "before"), ("after", "after"))
             for times_s in ([rank[f"{side}_s"] for rank in move["ranks"]],)
         ]  # fmt: skip

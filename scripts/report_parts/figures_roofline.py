@@ -164,7 +164,7 @@ def storage_of(document):
 
 
 def product_of(document):
-    """(seconds, seconds that reading its bytes, or its arithmetic, takes at least, bytes) of all ranks together, by the slowest one."""
+    """Of the products of a CG step, mean over the ranks: (seconds, seconds that bytes or arithmetic take at least, bytes)."""
     entry = document["roofline"]["phases"]["multiply"]
     return tuple(entry[key] / document["phases"]["cg_steps"] for key in ("measured_s", "limit_s", "bytes"))
 
@@ -173,7 +173,8 @@ def products_of(material):
     """{problem: {kernel: product}}, of problems with several kernels; of several products the one with the lower median time."""
     found = {}
     for document in material.run_and_solve_documents:
-        if document.get("roofline") and document["phases"]["cg_steps"]:
+        has_limits = document.get("roofline") and document["phases"]["cg_steps"]
+        if has_limits and document["roofline"]["phases"]["multiply"]["measured_s"]:  # stencils spend no time in this phase
             found.setdefault(problem_of(document), {}).setdefault(storage_of(document), []).append(product_of(document))
     return {
         problem: {kernel: sorted(own)[(len(own) - 1) // 2] for kernel, own in products.items()}
@@ -185,7 +186,7 @@ def products_of(material):
 def product_tip(problem, kernel, product):
     time_s, limit_s, byte_count = product
     return (
-        f"{kernel}, {problem}\n{1e3 * time_s:.4g} ms for a product, {byte_count / MEGA:.4g} MB\n"
+        f"{kernel}, {problem}\n{1e3 * time_s:.4g} ms of products in a CG step, {byte_count / MEGA:.4g} MB\n"
         f"limit {1e3 * limit_s:.4g} ms: {100 * limit_s / time_s:.3g} % of it reached"
     )
 
@@ -213,8 +214,8 @@ def storage(material):
         )
     ]
     note = (
-        "Bars show the product of the slowest rank in runs with --roofline; of several runs, the one with the median time. The limit is "
-        "the time to read the kernel's matrix and vectors at the bandwidth of the same run, or the time of its arithmetic. npb-factored "
+        "Bars show the products of a CG step in runs with --roofline, mean over the ranks; of several runs, the one with the median "
+        "time. The limit is the time to read the kernel's matrix and vectors at the bandwidth of the same run, or the time of its arithmetic. npb-factored "
         "stores the vectors of the matrix's outer products instead of their sum."
     )
     return Figure(panels, note)

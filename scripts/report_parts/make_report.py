@@ -1,12 +1,13 @@
 """From the files to the page: reads, asks cg2d for its verdicts, draws, writes."""
 
+import errno
 import os
 import pathlib
 import sys
 import tempfile
 
 from . import page, svg_paint
-from .errors import BAD_DATA, CANNOT_CREATE, USAGE, ReportError
+from .errors import BAD_DATA, CANNOT_CREATE, CANNOT_WRITE, USAGE, ReportError
 from .figure_table import FIGURES, Material
 from .inputs import comparisons_by, read_inputs
 from .page import short_names
@@ -14,6 +15,8 @@ from .results import results_of
 from .times import set_unit, share_ranges
 
 STANDARD_OUTPUT = pathlib.Path("-")
+# What an output that could be opened runs into while it is written.
+WRITE_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EPIPE)
 
 
 def chosen_rows(only):
@@ -58,26 +61,28 @@ def write(path, content):
         try:
             file.write(content)
             file.flush()
+            os.fsync(file.fileno())
             umask = os.umask(0)
             os.umask(umask)
             os.chmod(file.name, 0o666 & ~umask)
             os.replace(file.name, path)
-        except OSError:
+        except BaseException:  # a signal, too
             os.unlink(file.name)
             raise
 
 
 def write_all(files):
     """{path: bytes}. One that cannot be written takes no other along; of a folder, the first such file is named."""
-    failures = {}
+    failures, code = {}, CANNOT_CREATE
     for path, content in files.items():
         try:
             write(path, content)
         except OSError as error:
+            code = CANNOT_WRITE if error.errno in WRITE_ERRORS else code
             is_of_folder = pathlib.Path(error.filename or path) in path.parents
             failures.setdefault((path.parent, error.strerror), path.parent if is_of_folder else path)
     if failures:
-        raise ReportError(CANNOT_CREATE, "; ".join(f"{path}: {reason}" for (_, reason), path in failures.items()))
+        raise ReportError(code, "; ".join(f"{path}: {reason}" for (_, reason), path in failures.items()))
 
 
 def make_report(arguments, progress):

@@ -42,33 +42,18 @@
   });
   window.addEventListener("scroll", () => chosen && choose(chosen), { passive: true }); // it goes along
 
-  // A saved picture needs no style sheet: drawing programs read attributes, and know no CSS variables. It is light, as paper is.
-  const styles = ["fill", "stroke", "stroke-width", "stroke-dasharray", "opacity", "font-family", "font-size", "font-weight"];
-  const dark = [...document.styleSheets[0].cssRules].find((rule) => rule.media && rule.cssText.includes("dark"));
-
-  function styled(node) {
-    const copy = node.cloneNode(false);
-    if (node.nodeType !== Node.ELEMENT_NODE) return copy;
-    const style = getComputedStyle(node);
-    styles.forEach((name) => copy.setAttribute(name, style.getPropertyValue(name)));
-    ["class", "style", "tabindex", "data-tip"].forEach((name) => copy.removeAttribute(name));
-    copy.append(...[...node.childNodes].map(styled));
-    return copy;
-  }
+  // A saved picture is as one of --figures: light, as paper is, with its own rules.
+  const rules = document.getElementById("file-rules").textContent;
 
   function svgOf(chart, title) {
     const { width, height } = chart.viewBox.baseVal;
-    const place = { x: -8, y: -28, width: width + 16, height: height + 36 };
-    const size = Math.min(13, (1.6 * width) / title.length);
-    const screens = dark.media.mediaText;
-    dark.media.mediaText = "not all";
-    const picture = styled(chart);
-    picture.prepend(styled(document.querySelector(".patterns defs")));
-    dark.media.mediaText = screens;
-    picture.insertAdjacentHTML("afterbegin", `<rect fill="#fff"/><text y="-10" font-size="${size}" font-weight="600" fill="#000"></text>`);
-    Object.entries(place).forEach(([name, value]) => picture.firstChild.setAttribute(name, value));
-    picture.children[1].textContent = title;
-    picture.setAttribute("viewBox", Object.values(place).join(" "));
+    const picture = chart.cloneNode(true);
+    ["class", "style", "tabindex"].forEach((name) => picture.removeAttribute(name));
+    picture.setAttribute("viewBox", `-8 -28 ${width + 16} ${height + 36}`);
+    const paper = '<rect x="-8" y="-28" width="100%" height="100%" fill="#fff"/>';
+    picture.insertAdjacentHTML("afterbegin", `<style>${rules}</style>${paper}<text y="-10" class="value"></text>`);
+    picture.querySelector("text").textContent = title;
+    picture.prepend(document.querySelector(".patterns defs").cloneNode(true));
     return new XMLSerializer().serializeToString(picture);
   }
 

@@ -147,7 +147,8 @@ def head():
     return (
         '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark">'
-        f'<link rel="icon" href="data:,"><title>cg2d: report</title><style>{style.page_rules()}{css}</style></head>'
+        f'<link rel="icon" href="data:,"><title>cg2d: report</title><style>{style.page_rules()}{css}</style>'
+        f'<style id="file-rules" media="not all">{style.file_rules()}</style></head>'
     )
 
 

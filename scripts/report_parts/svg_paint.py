@@ -80,8 +80,7 @@ def alt_text(panel):
 def number_text(value):
     """Three digits, without an exponent where it can be read so."""
     if value == 0 or 1e-3 <= abs(value) < 1e6:
-        text = f"{value:,.3g}" if abs(value) < 1000 else f"{value:,.0f}"
-        return text.replace(",", " ") if abs(value) >= 1000 else text
+        return f"{value:.3g}" if abs(value) < 999.5 else f"{value:,.0f}".replace(",", " ")
     mantissa, exponent = f"{value:.2e}".split("e")
     return f"{mantissa.rstrip('0').rstrip('.')}e{int(exponent)}"
 

@@ -106,7 +106,7 @@ def windows_of(steps):
 
 
 def step_of(path, document):
-    """The step of median length: neither the first ones, which warm up, nor one that something disturbed."""
+    """The step of median length, the lower of two: neither the first ones, which warm up, nor one that something disturbed."""
     if not isinstance(document, dict):
         raise ReportError(BAD_DATA, f"{path}: not a trace of cg2d run --trace: an object is needed")
     events = events_of(document, path)
@@ -118,7 +118,7 @@ def step_of(path, document):
         raise ReportError(BAD_DATA, f"{path}: holds no CG step; a trace of cg2d run --trace is needed")
     windows = windows_of(steps)
     order = sorted(range(len(windows)), key=lambda index: windows[index][1] - windows[index][0])
-    chosen = order[len(order) // 2]
+    chosen = order[(len(order) - 1) // 2]
     begin, end = windows[chosen]
     ranks = sorted(steps)
     places = places_of(document)

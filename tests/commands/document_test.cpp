@@ -57,7 +57,7 @@ TEST(DocumentTest, IsReadAndWrittenAlike) {
       {run + "--out-of-core " + folder.path(), again<RunDocument>},
       {run + "--memory-limit 1MB", again<RunDocument>},
       {solve, again<SolveDocument>},
-      {solve + "--preconditioner jacobi --symmetrize 0.1", again<SolveDocument>},
+      {solve + "--preconditioner jacobi --symmetrize 0", again<SolveDocument>},
       {solve + "--rhs random:3 --rhs-count 3", again<SolveDocument>},
       {solve + "--guard --max-iterations 1", again<SolveDocument>},
       {"solve --operator laplace3d:8x8x8 --papi software --no-profile", again<SolveDocument>},

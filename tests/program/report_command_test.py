@@ -12,7 +12,7 @@ from program_runner import PROGRAM, PROJECT, SUCCESS, USAGE, ProgramTest, execut
 from report_facts import real_sweep, session_files, simulated_sweep, write_lines
 
 from report_parts import style
-from report_parts.errors import BAD_DATA, CANNOT_CREATE, NO_INPUT, UNAVAILABLE, ReportError
+from report_parts.errors import BAD_DATA, CANNOT_CREATE, CANNOT_WRITE, NO_INPUT, UNAVAILABLE, ReportError
 from report_parts.make_report import write_all
 
 MOST_BYTES = 1_500_000  # issue: one real session on one page
@@ -184,6 +184,9 @@ class Refusals(ReportCommand):
         with self.assertRaisesRegex(ReportError, f"^{file}: File exists; {self.folder}: Is a directory$"):
             write_all(files)
         self.assertEqual({path.name: path.read_bytes() for path in self.folder.rglob("[!f]*") if path.is_file()}, {"b.png": b"b", "e": b"e"})
+        with self.assertRaises(ReportError) as caught:
+            write_all({pathlib.Path("/dev/full"): b"a"})
+        self.assertEqual(caught.exception.exit_code, CANNOT_WRITE)
 
     def test_a_link_and_a_pipe_stay(self):
         target = self.file("target", "")

@@ -15,8 +15,8 @@ class Roofline(ProgramTest):
         return document, document["roofline"]
 
     def test_what_the_phases_do(self):
-        for kernel in ("sell", "symmetric"):
-            document, roofline = self.roofline_of(1, "--kernel", kernel)
+        for kernel, reproducible in (("sell", "off"), ("symmetric", "off"), ("sell", "on")):
+            document, roofline = self.roofline_of(1, "--kernel", kernel, "--reproducible", reproducible)
             phases = roofline["phases"]
             self.assertEqual(tuple(phases), PHASES)
             order, solves = document["problem"]["n"], document["problem"]["niter"]

@@ -97,6 +97,7 @@ class SimulateTest(ProgramTest):
             (("--grid", "2x2", "--ranks", "5"), "does not match the 5 ranks"),
             (("--ranks", "4", "--interconnect", "torus:2"), "torus:2 has 2 nodes; 4 ranks of cp-pacs, placed row-major, need 4"),
             (("--ranks", "4", "--interconnect", "ring:4"), '--interconnect ring:4: no topology "ring"; valid: crossbar, '),
+            (("--grid", "2x2", "--transport", "shared"), "--transport shared: the description of cp-pacs has no network of it; it has two-sided"),
             (("--ranks", "4", "--placement", "diagonal"), "--placement diagonal: unknown; valid: row-major, blocked"),
             (("--ranks", "4", "--machine", f"{self.folder}/rate"), '"interconnect.link_bytes_per_s" is 0: it must be greater than 0'),
             (("--ranks", "4", "--machine", f"{self.folder}/topology"), "did you mean torus?"),

@@ -10,7 +10,7 @@
 namespace cg2d::figures_test {
 namespace {
 
-/// The figures of a rank with so many of each event in multiply, a tenth of it, rounded down, in dot, none elsewhere.
+/// The figures of a rank with so many of each event in multiply and in halo, a tenth of it, rounded down, in dot, none elsewhere.
 std::vector<CounterFigure> figures_of(const std::vector<std::pair<std::string, int64_t>>& events,
                                       double nonzeros_multiplied) {
   SessionReport report;
@@ -18,6 +18,7 @@ std::vector<CounterFigure> figures_of(const std::vector<std::pair<std::string, i
   auto& phases = repeat.counts.emplace_back().phases;
   for (const auto& [name, in_multiply] : events) {
     phases[index_of(Phase::multiply)][report.counters.counted.size()] = in_multiply;
+    phases[index_of(Phase::halo)][report.counters.counted.size()] = in_multiply;
     phases[index_of(Phase::dot)][report.counters.counted.size()] = in_multiply / 10;
     report.counters.counted.push_back(name);
   }
@@ -47,6 +48,7 @@ TEST(CounterFiguresTest, AreMadeOfWhatWasCounted) {
                                   800.0);
   EXPECT_DOUBLE_EQ(in(find(figures, "instructions_per_cycle"), Phase::multiply), 2.0);
   EXPECT_DOUBLE_EQ(in(find(figures, "instructions_per_cycle"), Phase::dot), 2.0);
+  EXPECT_DOUBLE_EQ(in(find(figures, "instructions_per_cycle"), Phase::halo), 2.0);  // of solves
   EXPECT_DOUBLE_EQ(in(find(figures, "stalled_cycle_share"), Phase::multiply), 0.6);
   EXPECT_DOUBLE_EQ(in(find(figures, "misprediction_share"), Phase::multiply), 0.025);
   EXPECT_DOUBLE_EQ(in(find(figures, "flops_per_cycle"), Phase::multiply), 1600.0 / 1500.0);

@@ -172,6 +172,11 @@ TEST(ResultExportTest, WhatVariesTellsMeasurementsApart) {
     other.asked.configuration.overlaps = true;
   });
   expect_in(lines, R"({"p":2,"px":2,"threads":2},"callpath":"whole-block->overlap->total")");
+  lines = lines_with([](auto& other) { other.asked.storage = "streamed"; });
+  expect_in(lines, R"("callpath":"streamed->total")");
+  expect_in(lines, R"("callpath":"in memory->total")");
+  lines = lines_with([](auto& other) { other.asked.form = "domain 1x1x2"; });
+  expect_in(lines, R"("callpath":"domain->total")");
 }
 
 TEST(ResultExportTest, CsvHasALinePerRun) {

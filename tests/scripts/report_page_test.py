@@ -167,7 +167,7 @@ class ReportPage(ProgramTest):
             self.assertTrue(0 <= left < right <= 1280 and 0 <= top < bottom <= 900, chart.get_attribute("aria-label"))
 
     def test_every_picture_can_be_saved(self):
-        """From a dark screen, as a light file that needs no style sheet."""
+        """From a dark screen, as a light file that needs no other style sheet."""
         self.show(1280, "dark")
         self.open(self.session)
         folder = self.folder / "saved"
@@ -179,15 +179,13 @@ class ReportPage(ProgramTest):
             panel.find_element("css selector", ".save").send_keys(Keys.ENTER)
             WebDriverWait(self.browser, 10).until(lambda browser: (folder / name).is_file() and (folder / name).stat().st_size)
             text = (folder / name).read_text(encoding="utf-8")
-            for word in ("var(", "class=", style.DARK["#E69F00"]):
+            for word in ("var(", style.DARK["#E69F00"]):
                 self.assertNotIn(word, text)
             picture = xml.etree.ElementTree.fromstring(text)
-            self.assertEqual(picture[1].text, title)
+            self.assertEqual(picture.find("{http://www.w3.org/2000/svg}text").text, title)
             texts = [element.text for element in picture.iter("{http://www.w3.org/2000/svg}text")]
             self.assertTrue({"multiply", "waiting for others"} <= set(texts) or "Time, among grids of the same number of ranks" in texts, texts)
-            fills = {element.get("fill") for element in picture.iter("{http://www.w3.org/2000/svg}rect")}
-            light = style.PHASE_COLOURS["multiply"] if "phases" in name else style.HEAT[0]
-            self.assertIn("rgb({}, {}, {})".format(*style.channels(light)), fills)
+            self.assertIn(style.PHASE_COLOURS["multiply"] if "phases" in name else style.HEAT[0], text)
 
     def test_without_scripts_titles_are_there(self):
         self.browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})

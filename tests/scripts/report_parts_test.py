@@ -12,7 +12,7 @@ from report_facts import (
 )
 
 from report_parts import (
-    figures_grid, figures_machine, figures_phases, figures_prediction, figures_roofline, figures_streaming, inputs,
+    figures_commands, figures_grid, figures_machine, figures_phases, figures_prediction, figures_roofline, figures_streaming, inputs,
     page_verdict, panels, results, style, svg_paint,
 )
 from report_parts import verdict as verdicts
@@ -316,12 +316,21 @@ class Figures(ReportParts):
         fast = with_kernel(alone, "fast")
         fast["roofline"]["phases"]["multiply"]["measured_s"] /= 4
         self.assertIn("several kernels", figures_roofline.storage(self.material([alone])))
-        figure = figures_roofline.storage(self.material([alone, fast]))
+        without_products = with_kernel(alone, "stencil")
+        without_products["roofline"]["phases"]["multiply"].update(measured_s=0.0, limit_s=0.0)
+        figure = figures_roofline.storage(self.material([alone, fast, without_products]))
         gains, shares = ({bars.name: bars.values for bars in panel.bars} for panel in figure.panels)
         (problem,) = figure.panels[0].x.names
         self.assertEqual(problem, "NPB 1400, 2 ranks")
         self.assertEqual(gains, {alone["configuration"]["kernel"]: [1.0], "fast": [4.0]})
         self.assertEqual(shares, {alone["configuration"]["kernel"]: [50.0], "fast": [200.0]})
+
+    def test_a_residual_that_is_no_number_has_no_point(self):
+        solve = run_program(0, "solve", "--operator", "laplace2d:9x9", "--format", "json").document()
+        solve["result"]["history"][1] = None
+        (panel,) = figures_commands.solves(Material([], inputs.read_inputs([self.file(json.dumps(solve))]))).panels
+        self.assertEqual((panel.lines[0].y[1], panel.lines[0].tips[1]), (None, ""))
+        svg_paint.panel_svg(panel)
 
     def test_residuals_of_every_phase_and_of_the_total(self):
         documents = with_predictions(self.sweep)
@@ -388,6 +397,14 @@ class Speeds(ReportParts):
             for value, right in zip(panels[f"{title} as it ran"], expected):
                 self.assertAlmostEqual(value, right)
         self.assertIn("Run 1: class S, 1x2, cut speed, slowed rank 1 by 2. Run 2: class S, 1x2, cut even, slowed", figure.note)
+
+    def test_a_restarted_run_counts_the_iterations_that_it_timed(self):
+        run = copy.deepcopy(self.run)
+        products = run["phases"]["ranks"][0]["phases"]["summation"]["calls"]
+        ranks = [{"nonzeros_before": 100, "nonzeros_after": 50, "before_s": 2e-6, "after_s": 1e-6}] * 2
+        run.update(rebalance={"moves": [{"after_outer_iteration": 9, "after_s": 1e-6, "ranks": ranks}]}, restart={"timed_outer_iterations": 5})
+        (_, states), _ = figures_phases.states_of(run)
+        self.assertEqual(states, [(100 * products / 5 / 2e-6, 0.5, 0.0)] * 2)
 
     def test_even_runs_have_none(self):
         self.assertIn("--slow-rank", figures_phases.speeds(self.material([self.run])))
@@ -461,6 +478,9 @@ class Ticks(ReportParts):
             ticks = log_ticks(low, high)
             self.assertGreaterEqual(len(ticks), 2, (low, high, ticks))
             self.assertTrue(all(0.999 * low <= tick <= 1.001 * high for tick in ticks), (low, high, ticks))
+
+    def test_numbers_that_three_digits_round_up_have_no_exponent(self):
+        self.assertEqual(list(map(svg_paint.number_text, (999.4, 999.7, -1234.5))), ["999", "1 000", "-1 234"])
 
     def test_an_axis_says_that_it_is_logarithmic(self):
         for kind, count in (("log", 1), ("linear", 0)):

@@ -48,6 +48,7 @@ class TraceTest(ProgramTest):
             self.assertAlmostEqual(lane.phase_us("collection"), 10)
             self.assertAlmostEqual(lane.bars[0].begin_us, lane.rank)
         self.assertIn("class S, grid 1x2, kernel sell, transport put: CG step 3", animation.note_of(step))
+        self.assertEqual(self.read(made_trace([10, 40])).name, "CG step 1", "the lower of two")
 
     def test_what_is_no_trace_is_refused(self):
         for document, words in (

@@ -167,10 +167,10 @@ TEST(PlacementTest, AFileHasANumberForEachRank) {
   EXPECT_EQ(fault_of("7 0\n3\n"), "no error");
   EXPECT_EQ(places_from("file:" + path, {3, 1}, 1), (std::vector<int>{7, 0, 3}));
   const auto begin = "--placement file:" + path + ": ";
-  for (const auto* const text : {"7 0", "7 0 3 1", "7 0 x"})
+  for (const auto* const text : {"7 0", "7 0 3 1", "7 0 3 x"})
     EXPECT_EQ(fault_of(text), begin + "must have a whole number for each of the 3 ranks");
-  for (const auto* const text : {"7 0 7", "7 0 -1"})
-    EXPECT_EQ(fault_of(text), begin + "places must be 0 or greater, each once");
+  for (const auto* const text : {"7 0 7", "7 0 -1", "7 0 3x", "7 0 1048576", "7 0 9999999999"})
+    EXPECT_EQ(fault_of(text), begin + "places must be whole numbers within 0 ... 1048575, each once");
 }
 
 }  // namespace

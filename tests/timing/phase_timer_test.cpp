@@ -52,6 +52,10 @@ TEST_F(PhaseTimerTest, RecordsCallsClocksAndWaitingOfEachPhase) {
     const auto scope = timer_.scope(Phase::dot);
     communicator_.waited += 7;
   }
+  {
+    const auto scope = timer_.scope_that_goes_on(Phase::dot);
+    communicator_.waited += 2;
+  }
   communicator_.waited += 1000;  // outside of all phases
   const auto elapsed = read_cycle_counter() - begin;
   const auto& summation = record_of(Phase::summation);
@@ -59,7 +63,7 @@ TEST_F(PhaseTimerTest, RecordsCallsClocksAndWaitingOfEachPhase) {
   EXPECT_EQ(summation.calls, 3U);
   EXPECT_EQ(summation.waited_clocks, 300U);
   EXPECT_EQ(dot.calls, 1U);
-  EXPECT_EQ(dot.waited_clocks, 7U);
+  EXPECT_EQ(dot.waited_clocks, 9U);
   EXPECT_LE(summation.clocks + dot.clocks, elapsed);
   EXPECT_EQ(record_of(Phase::multiply).calls, 0U);
   timer_.reset();

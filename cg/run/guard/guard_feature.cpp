@@ -106,7 +106,8 @@ void describe_guard(Members& m, GuardReport& guard, WorkKind kind) {
       guard.options.inject, "injected", meaning("Only with --inject, of work that came to its iterations."),
       [&](InjectOptions& inject) {
         m("seed", inject.seed, at_least(0));
-        m.list("flips", guard.faults, {.meaning = "As drawn, in the order of their times.", .fewest = 1},
+        m.list("flips", guard.faults,
+               meaning("As drawn, in the order of their times; none where only the untimed iteration ran."),
                [&](Fault& fault, size_t /*index*/) { describe_fault(m, fault, of_solve); });
       });
 }
