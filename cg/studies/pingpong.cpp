@@ -293,7 +293,7 @@ PairResult measure_pair(comm::RankGroup& group, const RankPair& pair, const Tran
   const int first = pair[0];
   const int second = pair[1];
   std::string found;  // as JSON
-  agree_on(group, [&] {
+  agree_on_part(group, [&] {
     if (group.rank() != first && group.rank() != second) return;
     comm::RankGroup both(group.part({first, second}));
     const bool share_a_core = inspect_environment(both, 1).ranks_oversubscribed;
