@@ -56,4 +56,19 @@ void agree_on(comm::RankGroup& group, const Step& step) {
   agreement.reach();
 }
 
+/// A step that is collective over some ranks of the group, all of which throw the same RunError or none, and nothing on
+/// the others. std::bad_alloc of one rank goes on, and ends all: its partners wait for it in the step. Collective.
+template <typename Step>
+void agree_on_part(comm::RankGroup& group, const Step& step) {
+  std::optional<RunError> failure;
+  try {
+    step();
+  } catch (const RunError& error) {
+    failure = error;
+  }
+  agree_on(group, [&] {
+    if (failure) throw RunError(*failure);
+  });
+}
+
 }  // namespace cg2d

@@ -2,11 +2,9 @@
 
 // JSON as text and from it; JSON from described structs, described structs from JSON, and the schemas of both.
 
-#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
-#include <utility>
 
 #include "cg/base/describe.hpp"
 #include "cg/base/errors.hpp"
@@ -21,18 +19,6 @@ Json json_from(std::string_view text);
 /// bytes that are not UTF-8. They must not cost a run its result: U+FFFD replaces each.
 inline std::string json_text(const Json& json, int indentation = -1) {
   return json.dump(indentation, ' ', false, Json::error_handler_t::replace);
-}
-
-/// The member of an object as a whole number that fits; the library's own conversion would wrap it around. Throws
-/// InputError, and the library's exceptions where the key is missing.
-template <typename Integer>
-Integer integer_at(const Json& json, const std::string& key) {
-  const auto& value = json.at(key);
-  const bool is_large = value.is_number_unsigned() && !std::in_range<Integer>(value.get<uint64_t>());
-  if (!value.is_number_integer() || is_large || !std::in_range<Integer>(value.get<int64_t>()))
-    throw InputError("its " + key + " is " + json_text(value) +
-                     ": a whole number in the usual range is needed");
-  return value.get<Integer>();
 }
 
 /// The text of the library's error without the number that it begins with: "[json.exception.parse_error.101] ".

@@ -19,7 +19,7 @@ constexpr std::array exit_codes{
     ExitCodeRow{ExitCode::bad_data, "bad-data",
                 "bad input file (matrix, vector, checkpoint, results, file of --out-of-core), or a matrix is "
                 "not symmetric",
-                "run solve convert sweep scaling tune model simulate stencil report batch"},
+                "run solve convert sweep scaling tune model simulate stencil compare export report batch"},
     ExitCodeRow{ExitCode::no_input, "no-input", "a file of results cannot be read", "report"},
     ExitCodeRow{ExitCode::unavailable, "unavailable",
                 "a requested kernel, transport, event, number of threads or tool is not available on this "
@@ -54,8 +54,7 @@ constexpr std::array exit_codes{
                 "run solve convert sweep scaling stencil batch"},
     ExitCodeRow{ExitCode::stalled, "stalled", "--stall-limit: no progress for that long", "run solve batch"},
     ExitCodeRow{ExitCode::folder_in_use, "folder-in-use",
-                "another run uses a folder that this one would write to",
-                "run solve convert sweep tune stencil batch"}};
+                "another run uses a folder that this one would write to", "run solve batch"}};
 
 /// The place, or the one before it where a character of several bytes begins.
 size_t begin_of_character(std::string_view text, size_t place) {

@@ -138,7 +138,8 @@ void declare_tune(Subcommand& command) {
   add_progress_options(command, tune.progress);
   for (const auto* const question : {"--list", "--remove"})
     command.exclude_others(question, {"--profile", "--progress", "--quiet"});
-  command.exclude("--profile", "--no-profile");
+  for (const auto* const of_profiles : {"--profile", "--keep-disturbed"})
+    command.exclude(of_profiles, "--no-profile");
   command.check = [&] { check_tune(tune, command); };
 }
 

@@ -137,9 +137,12 @@ void bound_thread_waiting(int argument_count, char** arguments) {
   const std::vector<std::string_view> texts(arguments + std::min(1, argument_count),
                                             arguments + argument_count);
   const int thread_count = most_threads_asked_for(texts);
-  // "scaling" has no --threads: it splits as many threads as there are ranks, in every way.
-  const bool is_scaling = !texts.empty() && texts.front() == "scaling";
-  if (thread_count == 1 && !is_scaling) return;
+  // "scaling" has no --threads: it splits as many threads as there are ranks, in every way. The list of a
+  // "batch" may have some, and a file of --config.
+  const bool may_have_more =
+      !texts.empty() && (texts.front() == "scaling" || texts.front() == "batch" ||
+                         std::ranges::any_of(texts, [](auto text) { return text.starts_with("--config"); }));
+  if (thread_count == 1 && !may_have_more) return;
   const int processor_count = processors_of_launcher();
   const bool is_crowded = processor_count > 0 && thread_count > processor_count / ranks_on_this_node();
   // Not /proc/self/exe itself: the process would be called "exe".

@@ -86,14 +86,8 @@ void check_matrix_free(const SystemOptions& system, const Subcommand& given) {
   const auto& row = matrix_free_row_of(system.operator_text);
   const auto reason =
       fmt::format("{} without a matrix has no such setting; leave it out, or take --assembled", row.name);
-  given.refuse({"--cvl", "--prefetch", "--block-width"}, reason);
+  given.refuse({"--cvl", "--prefetch", "--block-width", "--profile", "--keep-disturbed"}, reason);
   if (!row.uses_grid) given.refuse({"--sum", "--overlap"}, reason);
-  if (system.configuration.has_transport())
-    given.refuse(
-        {"--profile"},
-        fmt::format(
-            "{} without a matrix takes nothing from it but transports; take --transport auto, or --assembled",
-            row.name));
 }
 
 void check_solve(SystemOptions& system, const Subcommand& given) {
@@ -135,7 +129,7 @@ struct SessionResult {
         output->write(make_text());
         output->commit();
       } catch (const std::exception& another) {
-        say_on_stderr(another.what());
+        if (std::string_view(another.what()) != error.what()) say_on_stderr(another.what());
       }
       throw;
     }

@@ -8,6 +8,15 @@
 #include "cg/timing/events.hpp"
 
 namespace cg2d {
+namespace {
+
+std::vector<std::string> class_letters() {
+  std::vector<std::string> letters;
+  for (const auto& problem : problem_classes()) letters.push_back(problem.class_name);
+  return letters;
+}
+
+}  // namespace
 
 int64_t byte_count_from(const std::string& option, const std::string& text) {
   const auto digit_count = text.find_last_of("0123456789.") + 1;  // 0 without any
@@ -26,12 +35,6 @@ int64_t byte_count_from(const std::string& option, const std::string& text) {
   if (!is_known || !(bytes >= 1.0 && bytes <= largest))
     throw InputError("{}: \"{}\" is not a size, such as 8GB or 512MiB", option, text);
   return static_cast<int64_t>(bytes);
-}
-
-std::vector<std::string> class_letters() {
-  std::vector<std::string> letters;
-  for (const auto& problem : problem_classes()) letters.push_back(problem.class_name);
-  return letters;
 }
 
 Problem problem_class(const std::string& letter) {
@@ -88,6 +91,8 @@ void resolve_profile(ProfileSource& profile, bool measures) {
   if (profile.keeps_disturbed && !measures)
     throw InputError(
         "--keep-disturbed: goes with --transport auto or --cut speed only, whose measurement it keeps");
+  if (profile.keeps_disturbed && !profile.is_used)
+    throw InputError("--keep-disturbed: nothing is kept with --no-profile; leave one of them out");
 }
 
 void add_memory_limit_option(Subcommand& command, int64_t& bytes) {

@@ -19,8 +19,6 @@ namespace cg2d {
 /// "8GB" -> 8e9, "8GiB" -> 8 * 2^30; upper or lower case, the B may be missing, no unit means bytes. Throws InputError.
 int64_t byte_count_from(const std::string& option, const std::string& text);
 
-/// The letters of all classes, with the name of an iteration other than the benchmark's before them.
-std::vector<std::string> class_letters();
 /// The class of that letter. Throws InputError.
 Problem problem_class(const std::string& letter);
 /// --class LETTER,... letter: of the class where none is given; note: what the help adds to it; last: gets the last one that is given.
@@ -38,7 +36,7 @@ comm::ProcessGrid named_grid_from(const std::string& command, const std::string&
 /// --keep-disturbed, for subcommands whose runs may measure transports or speeds.
 void add_keep_disturbed_option(Subcommand& command, ProfileSource& profile);
 /// For options that are converted: a profile that is named may be missing only where transports or speeds are measured, which adds to
-/// it. Throws InputError for --keep-disturbed where neither is measured.
+/// it. Throws InputError for --keep-disturbed where neither is measured, or nothing is kept.
 void resolve_profile(ProfileSource& profile, bool measures);
 
 /// --memory-limit SIZE; --bind auto|none

@@ -96,6 +96,7 @@ GridPair compared_grids_from(const std::vector<std::string>& texts) {
 void refuse_what_the_system_lacks(const SystemOptions& system, const Subcommand& given) {
   given.refuse({"--papi", "--roofline"},
                "a sweep of a system times only; cg2d solve counts and measures one configuration");
+  given.refuse({"--why", "--paper"}, "only of the benchmark, whose phases a sweep keeps");
   const auto* const row = system.operator_text.empty() ? nullptr : find_matrix_free(system.operator_text);
   const bool cuts_domain = row != nullptr && !row->uses_grid;
   const bool has_matrix = system.operator_text.empty() || system.assembles;
@@ -114,6 +115,7 @@ void refuse_what_the_system_lacks(const SystemOptions& system, const Subcommand&
 void check_sweep(SweepArguments& sweep, const Subcommand& given) {
   if (!sweep.shown_files.empty()) {
     sweep.file = given.text_of("--output");
+    if (sweep.format == "json") given.refuse({"--why", "--paper"}, "goes with --format text");
     return;
   }
   if (sweep.format == "json") throw InputError("--format json: goes with --show only");

@@ -214,9 +214,9 @@ std::span<const NamedValue<RunPurpose>> words_of(RunPurpose /*purpose*/) {
 }
 
 void mark_replaced(std::vector<ResultRecord>& records) {
-  using Round = std::tuple<std::string, RunPurpose, int>;
+  using Round = std::tuple<std::string, bool, RunPurpose, int>;
   const auto round_of = [](const ResultRecord& record) {
-    return Round(record.asked.key(), record.purpose, record.round);
+    return Round(record.asked.key(), record.is_arrangement_open, record.purpose, record.round);
   };
   std::map<Round, int> last_attempts;
   for (const auto& record : records) {

@@ -151,8 +151,9 @@ std::span<const ConfigurationAxis> configuration_axes() {
           .option = "--cut",
           .help =
               "pieces of the matrix: equal numbers of rows (even), of nonzeros, shares of the nonzeros by "
-              "measured speeds of the ranks, even ones of rows and columns in a random order, or shares "
-              "from a file, one for each rank; auto: even for the benchmark, nonzeros for a system",
+              "measured speeds of the ranks, even ones of rows and columns in a random order (random: of a "
+              "system only), or shares from a file, one for each rank; auto: even for the benchmark, "
+              "nonzeros for a system",
           .member = &Configuration::cut,
           .value_form = "auto|even|nonzeros|speed|random:SEED|file:FILE",
           .own_label =

@@ -8,8 +8,6 @@
 
 namespace cg2d {
 
-class Members;
-
 /// The options that `cg2d model` and `cg2d simulate` share: problems and configurations on a described machine.
 struct MachineStudyOptions {
   std::string machine;  ///< a name or a file

@@ -157,6 +157,35 @@ int64_t transfer_bytes(const TransferOptions& transfers) {
                    static_cast<double>(largest_shape(transfers).memory_byte_count()));
 }
 
+/// The phases of the benchmark that communicate; what a phase of a grid without partners takes is measured, too.
+std::vector<Phase> communication_phases() {
+  std::vector<Phase> phases;
+  std::ranges::copy_if(benchmark_phases, std::back_inserter(phases),
+                       [](Phase phase) { return operation_of(phase).has_value(); });
+  return phases;
+}
+
+/// All transports in turns, phase by phase, at the sizes of the problem on the configuration's grid.
+/// Collective, all ranks work. The times of one call, by communication_phases(), of each transport. Throws as time_operations().
+Named<std::vector<Sample>> measure_phases(comm::RankGroup& group, const UsableTransports& transports,
+                                          const Problem& problem, const Configuration& configuration) {
+  const auto layout = make_layout(facts_of(problem), configuration);
+  Named<std::vector<Sample>> phases;
+  for (const auto* transport : transports.available)
+    phases.emplace_back(transport->name, std::vector<Sample>());
+  for (const auto phase : communication_phases()) {
+    std::vector<TimedOperation> timed;
+    for (const auto* transport : transports.available)
+      timed.push_back({.transport = *transport,
+                       .operation = *operation_of(phase),
+                       .layout = layout,
+                       .options = communicator_options(configuration, false)});
+    const auto samples = time_operations(group, timed, race_limits);
+    for (size_t k = 0; k < samples.size(); ++k) phases[k].second.push_back(samples[k]);
+  }
+  return phases;
+}
+
 constexpr double in_microseconds = 1e6;
 constexpr double gigabyte = 1e9;
 
@@ -272,13 +301,6 @@ Named<Line> PairResult::lines() const {
   return fitted;
 }
 
-std::vector<Phase> communication_phases() {
-  std::vector<Phase> phases;
-  std::ranges::copy_if(benchmark_phases, std::back_inserter(phases),
-                       [](Phase phase) { return operation_of(phase).has_value(); });
-  return phases;
-}
-
 std::vector<std::string> pingpong_method_names() {
   std::vector<std::string> names;
   for (const auto& row : comm::pingpong_table()) {
@@ -293,7 +315,7 @@ PairResult measure_pair(comm::RankGroup& group, const RankPair& pair, const Tran
   const int first = pair[0];
   const int second = pair[1];
   std::string found;  // as JSON
-  agree_on(group, [&] {
+  agree_on_part(group, [&] {
     if (group.rank() != first && group.rank() != second) return;
     comm::RankGroup both(group.part({first, second}));
     const bool share_a_core = inspect_environment(both, 1).ranks_oversubscribed;
@@ -307,25 +329,6 @@ PairResult measure_pair(comm::RankGroup& group, const RankPair& pair, const Tran
     if (group.rank() == first) found = json_line(mine);
   });
   return from_json_line<PairResult>(group.gather_all(found).at(static_cast<size_t>(first))).value();
-}
-
-Named<std::vector<Sample>> measure_phases(comm::RankGroup& group, const UsableTransports& transports,
-                                          const Problem& problem, const Configuration& configuration) {
-  const auto layout = make_layout(facts_of(problem), configuration);
-  Named<std::vector<Sample>> phases;
-  for (const auto* transport : transports.available)
-    phases.emplace_back(transport->name, std::vector<Sample>());
-  for (const auto phase : communication_phases()) {
-    std::vector<TimedOperation> timed;
-    for (const auto* transport : transports.available)
-      timed.push_back({.transport = *transport,
-                       .operation = *operation_of(phase),
-                       .layout = layout,
-                       .options = communicator_options(configuration, false)});
-    const auto samples = time_operations(group, timed, race_limits);
-    for (size_t k = 0; k < samples.size(); ++k) phases[k].second.push_back(samples[k]);
-  }
-  return phases;
 }
 
 void describe(Members& m, TransferTime& time) {

@@ -57,14 +57,6 @@ std::vector<std::string> pingpong_method_names();
 PairResult measure_pair(comm::RankGroup& group, const RankPair& pair, const TransferOptions& transfers,
                         const Configuration& configuration);
 
-/// The phases of the benchmark that communicate; what a phase of a grid without partners takes is measured, too.
-std::vector<Phase> communication_phases();
-
-/// All transports in turns, phase by phase, at the sizes of the problem on the configuration's grid.
-/// Collective, all ranks work. The times of one call, by communication_phases(), of each transport. Throws as time_operations().
-Named<std::vector<Sample>> measure_phases(comm::RankGroup& group, const UsableTransports& transports,
-                                          const Problem& problem, const Configuration& configuration);
-
 struct PingPongReport {
   std::string machine;    ///< processor of rank 0's node
   Provenance provenance;  ///< on rank 0
@@ -74,8 +66,8 @@ struct PingPongReport {
   std::vector<SumTime> sums{};
   Named<std::string> sums_left_out{};  ///< name and reason
   Problem problem;
-  Configuration configuration;               ///< configuration of the phases, without transport and kernel
-  Named<std::vector<Sample>> phases{};       ///< of one call, by communication_phases(), of each transport
+  Configuration configuration;          ///< configuration of the phases, without transport and kernel
+  Named<std::vector<Sample>> phases{};  ///< of one call in each phase that communicates, of each transport
   Named<std::string> transports_left_out{};  ///< name and reason
   QuietResult quiet{};                       ///< over all measurements
 };

@@ -14,6 +14,11 @@ namespace {
 
 int rank_count_of(const ConfiguredProblem& one) { return one.configuration.grid.rank_count(); }
 
+/// As --cut has it; empty where there are no pieces of a matrix: with one rank, or without a matrix.
+std::string cut_of(const ConfiguredProblem& one) {
+  return rank_count_of(one) == 1 || one.is_matrix_free() ? std::string() : one.configuration.cut;
+}
+
 /// "one core", "ranks only", "shared-memory ranks", "ranks x threads" or "threads only".
 std::string way_of(const ConfiguredProblem& one) {
   if (core_count_of(one) == 1) return "one core";
@@ -32,8 +37,21 @@ std::string choices_of(const ConfiguredProblem& one) {
                      cut.empty() || cut == one.usual_cut() ? "" : ", cut " + cut);
 }
 
+/// The problem for a number of cores. Strong scaling: the problem as it is. Weak: n grows with the cores, and
+/// on more than one core there is no reference. Throws InputError when n becomes too large.
 Problem problem_on(const ScalingStudy& study, int core_count) {
-  return scaled_problem(study.options.common.problem, core_count, study.options.weak);
+  auto problem = study.options.common.problem;
+  if (!study.options.weak || core_count == 1) return problem;
+  problem.class_name = "U";
+  problem.reference_zeta.reset();
+  problem.n *= core_count;
+  try {
+    check_problem(problem);
+  } catch (const InputError& error) {
+    throw InputError("--weak on {}: {}; take fewer cores or a smaller class",
+                     format_count(core_count, "core"), error.what());
+  }
+  return problem;
 }
 
 bool is_system(const ScalingStudy& study) { return study.options.system.has_value(); }
@@ -356,10 +374,6 @@ int core_count_of(const ConfiguredProblem& one) {
   return rank_count_of(one) * one.configuration.thread_count;
 }
 
-std::string cut_of(const ConfiguredProblem& one) {
-  return rank_count_of(one) == 1 || one.is_matrix_free() ? std::string() : one.configuration.cut;
-}
-
 std::string form_of(const ConfiguredProblem& one) {
   if (!one.is_system()) return {};
   return one.is_matrix_free() ? "matrix-free" : "matrix";
@@ -396,21 +410,6 @@ std::vector<ConfiguredProblem> cases_of(const std::vector<int>& core_counts, con
     }
   }
   return cases;
-}
-
-Problem scaled_problem(const Problem& problem, int core_count, bool weak) {
-  if (!weak || core_count == 1) return problem;
-  Problem scaled = problem;
-  scaled.class_name = "U";
-  scaled.reference_zeta.reset();
-  scaled.n *= core_count;
-  try {
-    check_problem(scaled);
-  } catch (const InputError& error) {
-    throw InputError("--weak on {}: {}; take fewer cores or a smaller class",
-                     format_count(core_count, "core"), error.what());
-  }
-  return scaled;
 }
 
 std::string scaled_operator(const std::string& text, int core_count, bool weak) {

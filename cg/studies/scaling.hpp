@@ -28,8 +28,6 @@ ExitCode compare_cases(const ScalingOptions& options, comm::RankGroup& group);
 /// says how many ranks there are: each run chooses their arrangement. A single rank moves no data and has one piece: its transport and cut
 /// are the usual ones.
 int core_count_of(const ConfiguredProblem& one);
-/// As --cut has it; empty where there are no pieces of a matrix: with one rank, or without a matrix.
-std::string cut_of(const ConfiguredProblem& one);
 /// "matrix" or "matrix-free"; empty for the benchmark.
 std::string form_of(const ConfiguredProblem& one);
 /// For messages: "4 cores, ranks x threads, shared, 2 x 2", with the cut where it is not the usual one.
@@ -43,10 +41,6 @@ std::vector<int> usual_core_counts(int rank_count);
 /// common: what all have in common but for threads and these values. Throws InputError as crossed().
 std::vector<ConfiguredProblem> cases_of(const std::vector<int>& core_counts, const AxisValues& values,
                                         const ConfiguredProblem& common = {});
-
-/// The problem for a number of cores. Strong scaling: the problem as it is. Weak: n grows with the cores, and
-/// on more than one core there is no reference. Throws InputError when n becomes too large.
-Problem scaled_problem(const Problem& problem, int core_count, bool weak);
 
 /// The operator for a number of cores. Weak scaling: every extent is multiplied by the parts along it of the cut with the
 /// smallest faces of as many equal boxes, so each core has the box of one core. Throws InputError for an operator that is no

@@ -174,17 +174,18 @@ void Study::prepare(const Environment& environment) {
     const int core_count = one.rank_count() * one.asked.configuration.thread_count;
     one.work.amount = options_.system ? 1.0 / core_count : expected_work(one.problem, core_count);
   }
-  agree_on(group_, [&] {
-    if (!options_.system) return;
-    for (const auto& one : cases_) {
+  for (const auto& one : cases_) {
+    if (!options_.system) break;
+    agree_on_part(group_, [&] {  // before any rank turns to the next matrix, which other ranks read
       if (auto* const ranks = first_ranks(one.rank_count()))
         static_cast<void>(kept_for(system_of(one), *ranks, progress_));
-    }
-  });
+    });
+  }
   const auto& counters = options_.extras.counters;
   if (!options_.extras.count_events()) return;
   const auto setup = set_up_counters(wanted_events(counters, group_), counters, group_);
   if (!setup.refused.empty()) throw RunError(ExitCode::unavailable, "--papi: " + refusal_text(setup.refused));
+  event_names_ = setup.counters->event_names();
 }
 
 /// Reads or generates the matrix of these options unless it is there; none for a system without one. Throws as read_system().
@@ -208,16 +209,15 @@ KeptSystem Study::kept_for(const SystemOptions& options, comm::RankGroup& ranks,
   return {.matrix = matrix.get(), .kernel_trial = &kernel_trials_[place]};
 }
 
-/// One complete run, a failed one included. Collective over `ranks`. Throws MpiError.
+/// One complete run, a failed one included. Collective over `ranks`. Throws MpiError, std::bad_alloc.
 std::variant<RunDocument, SolveDocument> Study::result_of(const StudyStep& step, comm::RankGroup& ranks,
                                                           const Progress& progress) {
   const auto& one = case_of(step);
   if (options_.system) {
     const auto options = system_of(one);
     SolveReport report;
-    SolveRun solve(options, ranks, progress, report, kept_for(options, ranks, progress));
     try {
-      solve.perform();
+      SolveRun(options, ranks, progress, report, kept_for(options, ranks, progress)).perform();
     } catch (const RunError& error) {
       report.record_failure(error);
     }
@@ -232,9 +232,8 @@ std::variant<RunDocument, SolveDocument> Study::result_of(const StudyStep& step,
   if (step.purpose == RunPurpose::counters) options.counters = options_.extras.counters;
   options.measures_limits = step.purpose == RunPurpose::limits;
   RunReport report;
-  BenchmarkRun run(options, ranks, progress, report);
   try {
-    run.perform();
+    BenchmarkRun(options, ranks, progress, report).perform();
   } catch (const RunError& error) {
     report.record_failure(error);
   }
@@ -291,7 +290,17 @@ int Study::next_attempt(const StudyStep& step) const {
            request_of(record) == case_of(step).asked;
   });
   if (last == file_->records().end()) return 1;
-  return must_repeat(*last) ? last->attempt + 1 : 0;
+  return must_repeat(*last) || lacks_events(*last) ? last->attempt + 1 : 0;
+}
+
+/// Of a run for counters: whether an earlier call counted others.
+bool Study::lacks_events(const ResultRecord& record) const {
+  const auto has = [&](const std::string& name) {
+    return std::ranges::find(record.events, name, [](const auto& one) { return one.first; }) !=
+           record.events.end();
+  };
+  return record.purpose == RunPurpose::counters && record.succeeded() &&
+         !std::ranges::all_of(event_names_, has);
 }
 
 /// A failed run is never replaced.
@@ -371,7 +380,7 @@ std::vector<StudyStep> Study::more_rounds(const UntilSure& until_sure, double sp
   const double round_s = std::max(1e-3, expected_s(interleaved(open)).value_or(0.0));
   const auto affordable =
       static_cast<int>(std::floor(std::clamp((until_sure.budget_s - spent_s) / round_s, 0.0, 1e6)));
-  if (affordable == 0) say_on_stderr("--budget is spent; the table says what is not distinguishable");
+  if (affordable == 0) progress_.warn("--budget is spent; the table says what is not distinguishable");
   return interleaved(open, last + 1, std::min(rounds_after_next_block(last, open.size()), last + affordable));
 }
 
@@ -386,13 +395,13 @@ void Study::perform_step(size_t index) {
   progress_.begin(place);
   expect_from(index);
   bool is_repeated = false;
+  std::optional<std::variant<RunDocument, SolveDocument>> result;  // on the ranks of the run
+  const Stopwatch watch;
+  if (auto* const ranks = first_ranks(case_of(step).rank_count()))
+    result = result_of(step, *ranks, Progress(ProgressMode::quiet, group_.rank()));
+  const double duration_s = watch.seconds();
   agree_on(group_, [&] {
-    auto* const ranks = first_ranks(case_of(step).rank_count());
-    if (ranks == nullptr) return;
-    const Stopwatch watch;
-    auto result = result_of(step, *ranks, Progress(ProgressMode::quiet, group_.rank()));
     if (group_.rank() != 0) return;
-    const double duration_s = watch.seconds();
     const auto complete = [&](auto& document) {
       const auto& report = document.report;
       if (ends_when_refused_ && (report.code == ExitCode::usage || report.code == ExitCode::unavailable))
@@ -415,7 +424,7 @@ void Study::perform_step(size_t index) {
       }
       return json_of(document);
     };
-    file_->append(rendered([&] { return std::visit(complete, result); }));
+    file_->append(rendered([&] { return std::visit(complete, *result); }));
     const auto& record = file_->records().back();
     is_repeated = must_repeat(record);
     if (is_timed) durations_.add(work, record.duration_s);

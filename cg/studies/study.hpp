@@ -133,8 +133,8 @@ struct StudyOptions {
   [[nodiscard]] SessionOptions& session() { return system ? static_cast<SessionOptions&>(*system) : common; }
 };
 
-/// A study that runs. Each matrix of a system is read once for each number of ranks, and stays until the end, spread over its ranks: 16 bytes
-/// for each nonzero. Ranks that take no part in a run sleep in the agreement that follows it. Collective in every operation that does not say
+/// A study that runs. Each matrix of a system is read once for each number of ranks, and stays until the end, spread over its ranks: 14 bytes
+/// for each entry and 18 for each row. Ranks that take no part in a run sleep in the agreement that follows it. Collective in every operation that does not say
 /// "on rank 0".
 ///
 /// A study of one's own overrides plan() and view():
@@ -151,7 +151,7 @@ class Study : public Interface {
  public:
   /// Makes the runs that the file does not have yet, every case in every round, rounds of what is undecided if it was asked to, then the
   /// extra runs, which must not disturb the timed ones; and shows what there is. The exit code is that of the first failed run, or
-  /// `interrupted`. Throws RunError on every rank alike.
+  /// `interrupted`. Throws RunError on every rank alike, MpiError, std::bad_alloc.
   ExitCode execute();
 
  protected:
@@ -209,15 +209,17 @@ class Study : public Interface {
   void perform_step(size_t index);
   bool must_repeat(const ResultRecord& record) const;
   int next_attempt(const StudyStep& step) const;
+  bool lacks_events(const ResultRecord& record) const;
   std::vector<StudyStep> more_rounds(const UntilSure& until_sure, double spent_s) const;
   const StudyCase& case_of(const StudyStep& step) const { return cases_[step.number]; }
   std::optional<double> expected_s(std::span<const StudyStep> steps) const;
   void expect_from(size_t index) const;
 
   std::map<int, std::unique_ptr<comm::RankGroup>> first_ranks_;
-  std::optional<InterruptWatch> watch_;  // from the first run on
-  DurationModel durations_;              // of whole runs, on rank 0
-  std::vector<StudyStep> steps_;         // of the last perform()
+  std::optional<InterruptWatch> watch_;   // from the first run on
+  DurationModel durations_;               // of whole runs, on rank 0
+  std::vector<StudyStep> steps_;          // of the last perform()
+  std::vector<std::string> event_names_;  // that counted runs have
   /// By text, ranks and seed of the permutation.
   std::map<std::tuple<std::string, int, std::optional<uint64_t>>, std::unique_ptr<SystemMatrix>> matrices_;
   /// By all that a block and its steps depend on.

@@ -183,15 +183,4 @@ TEST(JsonFromTest, BracketsInTextsAreNoLevels) {
   EXPECT_EQ(json_from(R"(["\\", [[]]])").size(), 2U);
 }
 
-TEST(IntegerAtTest, OnlyWholeNumbersThatFit) {
-  const auto json = json_from(R"({"a": 2147483647, "b": 2147483648, "c": -2147483649, "d": 1.5, "e": true,
-                                  "f": "7", "g": null, "h": 18446744073709551615, "i": 1e300})");
-  EXPECT_EQ(integer_at<int>(json, "a"), 2147483647);
-  EXPECT_EQ(integer_at<int64_t>(json, "b"), 2147483648);
-  for (const auto* const key : {"b", "c", "d", "e", "f", "g", "h", "i"})
-    EXPECT_THROW(integer_at<int>(json, key), InputError) << key;
-  EXPECT_THROW(integer_at<int64_t>(json, "h"), InputError);
-  EXPECT_THROW(integer_at<int>(json, "z"), nlohmann::json::exception);
-}
-
 }  // namespace cg2d::describe_test

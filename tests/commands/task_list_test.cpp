@@ -51,6 +51,7 @@ TEST(TaskListTest, WrongLinesAreNamed) {
             "list:1: setting nmae: unknown; valid: name, ranks; did you mean name?");
   EXPECT_EQ(complaint("name= run\n"), "list:1: name=: must not be empty");
   EXPECT_EQ(complaint("run 'x\n"), "list:1: a quote has no end on its line");
+  EXPECT_EQ(complaint("name=x\xff run\n"), "list:1: name=x\xef\xbf\xbd: is no UTF-8");
   EXPECT_EQ(complaint("name=x\n"),
             "list:1: there is no command; must be [name=NAME] [ranks=N] COMMAND OPTION...");
   EXPECT_EQ(complaint("mpiexec -n 2 cg2d run\n").substr(0, 56),

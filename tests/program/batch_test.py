@@ -43,7 +43,7 @@ class Batch(ProgramTest):
 class Lists(Batch):
     def test_each_task_has_its_result(self):
         self.write(f"name=one {SHORT}", "# a comment", "", f"name='on two' ranks=2 {SHORT} --grid 2x1 --reference 8.5",
-                   "name=none solve missing.mtx", "name=heat stencil --shape 8x8x8 --steps 4",
+                   "name=none solve -- missing.mtx", "name=heat stencil --shape 8x8x8 --steps 4",
                    f"name=text {SHORT} --format text")  # fmt: skip
         outcome = self.ends_with(VERIFICATION_FAILED, self.batch(3))
         lines = {line["task"]["name"]: line for line in self.lines()}
@@ -112,6 +112,7 @@ class Lists(Batch):
         self.results.write_text('{"schema_version": 3}\n')
         self.assert_refused(self.batch(3), USAGE, "line 1 is no result of a task")
         self.assertEqual(self.results.read_text(), '{"schema_version": 3}\n')
+        self.assertFalse(pathlib.Path(f"{self.results}.under-way").exists())
         for option, value in (("--task-time", "-1"), ("--task-time", "0"), ("--ranks-per-task", "0")):
             self.assert_refused(self.batch(3, option, value), USAGE, option)
         self.assert_refused(self.batch(3, "--output", self.folder / "no" / "r"), CANNOT_CREATE, "no/r")

@@ -81,6 +81,9 @@ class SweepTest(ProgramTest):
         before = self.file.read_text()
         self.assertEqual(self.sweep(2, *words).exit_code, SUCCESS)
         self.assertEqual(self.file.read_text(), before)
+        self.ends_with(SUCCESS, self.sweep(2, *words[:5], "perf::MINOR-FAULTS"))
+        others = lines_of(self.file)[len(lines) :]
+        self.assertEqual([line["sweep"].get("purpose") for line in others], ["counters"] * 2, "the file's runs have counted other events")
         rows = list(csv.DictReader(self.run_well(0, "export", self.file, "--format", "csv").stdout.splitlines()))
         self.assertEqual(len(rows), 4)
 

@@ -43,9 +43,10 @@ class ThreadWaiting(ProgramTest):
         self.assert_short(self.run_limits(len(PROCESSORS) // 2, 2))
 
     def test_as_many_threads_as_processors_spin_shortly(self):
-        """With one processor, whatever this machine has: scaling splits one thread for each rank."""
+        """With one processor, whatever this machine has: scaling splits one thread for each rank, and the list of a batch may have some."""
         confined = ["taskset", "-c", min(PROCESSORS), *launch_words(1)]
-        self.assert_short(self.spin_limits(1, "scaling", "--unknown", launcher=confined, exit_code=USAGE))
+        for words in (("scaling", "--unknown"), ("batch", "missing.txt"), ("run", "--config=missing.toml")):
+            self.assert_short(self.spin_limits(1, *words, launcher=confined, exit_code=USAGE))
 
     def assert_short(self, limits):
         """Each rank was started anew, so it prints its limit twice: OpenMP's default, and the program's."""

@@ -73,9 +73,13 @@ TEST_F(SweepFileTest, ALaterAttemptReplacesAnEarlierOne) {
   file.append(run);
   run["sweep"]["attempt"] = 2;
   file.append(run);
-  ASSERT_EQ(file.records().size(), 2U);
+  run["sweep"]["attempt"] = 1;
+  run["sweep"]["arrangement_open"] = true;  // of a scaling in the same file
+  file.append(run);
+  ASSERT_EQ(file.records().size(), 3U);
   EXPECT_TRUE(file.records()[0].is_replaced);
   EXPECT_FALSE(file.records()[1].is_replaced);
+  EXPECT_FALSE(file.records()[2].is_replaced);
 }
 
 TEST_F(SweepFileTest, DropsALineThatWasCutOffAnywhere) {

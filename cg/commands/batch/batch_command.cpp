@@ -3,6 +3,7 @@
 #include <chrono>
 #include <filesystem>
 #include <map>
+#include <stdexcept>
 #include <thread>
 
 #include "cg/base/agreement.hpp"
@@ -33,7 +34,7 @@ struct BatchOptions : TaskListOptions {
 struct TaskResult {
   size_t number = 0;  ///< among the tasks of this call
   std::string name{};
-  std::string command{};             ///< as a shell takes it, with cg2d
+  std::string command{};             ///< as a shell takes it, without cg2d
   std::vector<std::string> words{};  ///< of the command line, the program's name first
   std::vector<int> ranks{};          ///< of the job, ascending; empty where it could not be tried
   std::optional<double> limit_s{};   ///< what it may take
@@ -47,6 +48,8 @@ struct TaskResult {
   std::string output{};                 ///< what its command wrote to standard output
   std::vector<std::string> messages{};  ///< lines that its ranks wrote to stderr
 
+  /// By a signal, not by its time limit.
+  bool was_interrupted() const { return code == ExitCode::interrupted && !is_over_time; }
   /// Why it did not succeed; empty: it did.
   std::string reason() const {
     if (code == ExitCode::success) return {};
@@ -116,24 +119,24 @@ class TaskJournal {
  public:
   /// Opens or makes the files; an incomplete last line, which a killed writer leaves, is dropped. fresh: they are emptied. Throws
   /// RunError: cannot_create, or usage for a file of anything else, or in use.
-  TaskJournal(const std::string& path, bool fresh) try
-      : path_(path),
-        results_(path, "another batch", fresh),
-        under_way_(under_way_path_of(path), "another batch", fresh) {
+  TaskJournal(const std::string& path, bool fresh) try : path_(path), results_(path, "another batch", fresh) {
     size_t line_number = 0;
     for (const auto line : whole_lines_of(results_.text())) {
       ++line_number;
       try {
-        const auto task = json_from(line).at("task");
-        known_[task.at("name").get<std::string>()] = task.at("command").get<std::string>();
-        sitting_ = std::max(sitting_, integer_at<int>(task, "sitting") + 1);
+        const auto task = from_json<TaskLine>(json_from(line)).task;
+        known_[task.name] = task.command;
+        sitting_ = std::max(sitting_, task.sitting + 1);
       } catch (const nlohmann::json::exception& error) {
         throw InputError("line {} is no result of a task ({})", line_number, plain_text(error));
+      } catch (const InputError& error) {
+        throw InputError("line {} is no result of a task ({})", line_number, error.what());
       }
     }
-    for (const auto line : whole_lines_of(under_way_.text())) begun_.emplace_back(line);
     results_.drop_cut_line();  // the first change: the file is known to be a batch's
-    under_way_.drop_cut_line();
+    under_way_.emplace(under_way_path_of(path), "another batch", fresh);
+    for (const auto line : whole_lines_of(under_way_->text())) begun_.emplace_back(line);
+    under_way_->drop_cut_line();
   } catch (const InputError& error) {
     throw InputError("--output {}: {}; --fresh starts the file anew, or name another one", path,
                      error.what());
@@ -156,9 +159,9 @@ class TaskJournal {
   int sitting() const { return sitting_; }
 
   /// Notes that a task begins, where that can be written.
-  void begin(const Task& task) { under_way_.append(task.name); }
-  /// Keeps a result: it survives the job at once, and the system within a second. Throws RunError (cannot_write), as
-  /// LineFile::sync(); the result is kept all the same.
+  void begin(const Task& task) { under_way_->append(task.name); }
+  /// Keeps a result: it survives the job at once, and the system from the next result that comes a second after the last
+  /// sync(), or from close(). Throws RunError (cannot_write), as LineFile::sync(); the result is kept all the same.
   void keep(const TaskResult& result) {
     constexpr double longest_unsynced_s = 1.0;
     // Null where the command wrote no document, or a text for people.
@@ -172,13 +175,13 @@ class TaskJournal {
   /// The batch ends, and no task is under way. Throws RunError (cannot_write), as LineFile::sync().
   void close() {
     results_.sync();
-    under_way_.remove();
+    under_way_->remove();
   }
 
  private:
   std::string path_;
   LineFile results_;
-  LineFile under_way_;
+  std::optional<LineFile> under_way_;         // once the results are known to be a batch's
   std::map<std::string, std::string> known_;  // commands by the tasks' names
   std::vector<std::string> begun_;            // by earlier jobs, once for each
   int sitting_ = 1;
@@ -276,7 +279,11 @@ void do_tasks(comm::RankGroup& group, const NodeInfo& node) {
     const auto text = group.receive_text(0);
     if (text.empty()) return;
     auto task = from_json_line<TaskResult>(text).value();
-    do_task(task, groups.try_emplace(task.ranks, group.part(task.ranks)).first->second, node);
+    try {
+      do_task(task, groups.try_emplace(task.ranks, group.part(task.ranks)).first->second, node);
+    } catch (const RunError& error) {  // of this rank alone, for which the others would wait: it ends all
+      throw std::runtime_error(error.what());
+    }
     if (group.rank() == task.ranks.front()) group.send_text(json_line(task), 0);
   }
 }
@@ -340,6 +347,7 @@ class Scheduler {
     std::optional<TaskResult> ended;
     std::optional<RunError> failure;
     while (true) {
+      if (ended) wait_for_signal(*ended, watch);
       if (watch.asked() || failure) queue_->stop();
       while (const auto start = queue_->next()) begin(*start);
       // Once its ranks are busy again. After a failure the journal may be elsewhere, and goes on there.
@@ -395,7 +403,7 @@ class Scheduler {
                      .is_beside_others = may_have_company(start),
                      .start_s = stopwatch_.seconds(),
                      .sitting = journal_.sitting()};
-    if (!task.names_format) begun.words.insert(begun.words.end(), {"--format", "json"});
+    if (!task.names_format) begun.words.insert(begun.words.begin() + 2, {"--format", "json"});
     const int first_rank = group_.size() == 1 ? 0 : 1;
     for (const int worker : start.workers) begun.ranks.push_back(first_rank + worker);
     journal_.begin(task);
@@ -415,13 +423,15 @@ class Scheduler {
     return queue_->under_way().size() > 1 || (has_room && queue_->waiting_count() > 0);
   }
 
-  void take(TaskResult result, const InterruptWatch& watch) {
-    const bool was_interrupted = result.code == ExitCode::interrupted && !result.is_over_time;
-    // A signal to all ranks reaches a task first now and then.
+  /// A signal to all ranks reaches a task first now and then: this rank gets it before it begins another one.
+  static void wait_for_signal(const TaskResult& ended, const InterruptWatch& watch) {
     constexpr int looks = 50;
-    for (int look = 0; look < looks && was_interrupted && !watch.asked(); ++look)
+    for (int look = 0; look < looks && ended.was_interrupted() && !watch.asked(); ++look)
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    if (was_interrupted && watch.asked()) return;  // it will be done again
+  }
+
+  void take(TaskResult result, const InterruptWatch& watch) {
+    if (result.was_interrupted() && watch.asked()) return;  // it will be done again
     keep(std::move(result));
   }
 
@@ -503,10 +513,7 @@ void declare_batch(Subcommand& command) {
               batch.is_exclusive);
   command.begin_group("Output");
   command.add("--output FILE", "file that gets a line of JSON per task; a batch goes on where it ends",
-              batch.output,
-              {.standing = "the list's name with .results.jsonl",
-               .file = FileUse::updates,
-               .uses_default_file = true});
+              batch.output, {.standing = "the list's name with .results.jsonl", .file = FileUse::updates});
   command.add("--fresh", "empty the file first", batch.fresh);
   add_progress_options(command, batch.progress);
   command.check = [&] { check_batch(batch); };

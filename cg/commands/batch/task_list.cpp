@@ -9,6 +9,7 @@
 #include <tuple>
 #include <utility>
 
+#include "cg/base/describe.hpp"
 #include "cg/base/errors.hpp"
 #include "cg/base/output_file.hpp"
 #include "cg/base/values.hpp"
@@ -45,6 +46,9 @@ std::optional<Task> task_of_line(std::string_view line, const TaskListOptions& o
   auto words = words_of(line);
   if (!words) throw InputError("a quote has no end on its line");
   if (words->empty()) return std::nullopt;
+  for (const auto& word : *words) {  // messages between ranks, and results, are JSON
+    if (const auto text = text_in_json(word); text != word) throw InputError("{}: is no UTF-8", text);
+  }
   Task task{.words = std::move(*words), .rank_count = options.ranks_per_task};
   take_settings(task, options);
   if (!task.words.empty() && task.words.front() == "cg2d") task.words.erase(task.words.begin());

@@ -55,6 +55,8 @@ void SolveRun::check_method() const {
     refuse_if(options_.configuration.overlaps, what, "--overlap on takes one; take --overlap off");
     refuse_if(options_.configuration.cut == speed_cut, what,
               "--cut speed takes one; take even, nonzeros or file:FILE");
+    refuse_if(!options_.profile.path.empty() || options_.profile.keeps_disturbed, what,
+              "--profile and --keep-disturbed know one; leave them out");
     refuse_if(preconditioner_row().needs_diagonal_block, what,
               "--preconditioner {} takes one; take another one", options_.preconditioner);
   }
