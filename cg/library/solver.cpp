@@ -104,7 +104,7 @@ FunctionOperator::FunctionOperator(size_t local_size, Product product, comm::Ran
   });
   // Vectors without elements: only the sums over all ranks are used.
   sums_ = make_communicator(comm::default_transport(), group,
-                            equal_pieces(0, {.columns = 1, .rows = group.size()}), {});
+                            comm::BlockLayout::even(0, {.columns = 1, .rows = group.size()}), {});
 }
 
 void FunctionOperator::apply() {
@@ -175,7 +175,8 @@ class Solver::Parts {
               names_where(preconditioner_table(), [](const auto& row) { return !row.needs_diagonal_block; }),
               ", "));
     // Its clock tells waiting from working; the operator has its own exchanges.
-    communicator_ = make_communicator(comm::default_transport(), group, equal_pieces(0, layout_.grid()), {});
+    communicator_ =
+        make_communicator(comm::default_transport(), group, comm::BlockLayout::even(0, layout_.grid()), {});
     // NOLINTNEXTLINE(cppcoreguidelines-prefer-member-initializer): it follows from the communicator
     timer_ = &own_timer_.emplace(options.times_phases, *communicator_);
     prepare_solves(options, {.matrix = *operator_, .diagonal = options.diagonal});

@@ -135,7 +135,7 @@ MatrixFreeRow npb_factored_operator() {
         const auto grid =
             asked.has_grid() ? asked.grid : comm::ProcessGrid{.columns = 1, .rows = input.group.size()};
         require_grid_of(grid, input.group.size());
-        const auto layout = equal_pieces(problem.n, grid);
+        const auto layout = comm::BlockLayout::even(problem.n, grid);
         auto parts = make_npb_factor(problem, layout, input.group);
         if (input.changes_sign) {  // the factors of -A are those of A with other weights and diagonal
           for (auto& weight : parts.weights) weight = -weight;

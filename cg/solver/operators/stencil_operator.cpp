@@ -75,13 +75,10 @@ StencilOperator::StencilOperator(const Stencil& stencil, const MatrixFreeInput& 
                                  const StencilOperatorOptions& options)
     : stencil_(stencil),
       layout_(domain_layout(stencil, input)),
-      halo_(transport_of(input.configuration, input.group)
-                .make_halo(input.group, layout_,
-                           {.shape = halo_shape(stencil),
-                            .ranks_per_node = input.configuration.ranks_per_node,
-                            .memory = &page_memory()})),
+      halo_(make_halo(transport_of(input.configuration, input.group), input.group, layout_,
+                      {.shape = halo_shape(stencil), .ranks_per_node = input.configuration.ranks_per_node})),
       sums_(make_communicator(transport_of(input.configuration, input.group), input.group,
-                              equal_pieces(0, {.columns = 1, .rows = input.group.size()}),
+                              comm::BlockLayout::even(0, {.columns = 1, .rows = input.group.size()}),
                               {.ranks_per_node = input.configuration.ranks_per_node})),
       timer_(input.times_phases, *sums_),
       box_(layout_.box(input.group.rank())),
