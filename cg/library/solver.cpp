@@ -81,6 +81,7 @@ Configuration resolve(SystemMatrix& matrix, comm::RankGroup& group, const Solver
     const auto cut = matrix_cut_from(with_cut(configuration, nonzeros_cut).cut);
     matrix.set_piece_starts(piece_starts_for(cut, matrix, group));
   }
+  if (!configuration.has_transport()) configuration = with_default_transport(group, configuration);
   configuration.transport = transport_of(configuration, group).name;
   if (!configuration.has_grid())
     configuration.grid = choose_grid(matrix.facts(), configuration, group.size());
@@ -227,6 +228,7 @@ class Solver::Parts {
     input.thread_count = configuration_.thread_count;
     input.polynomial = polynomial_from("preconditioner", options.preconditioner);
     preconditioner_ = find_preconditioner(options.preconditioner)->make(input);
+    if (function_ != nullptr) function_->throw_failure();  // of the products that estimate bounds
     conjugate_gradient_.emplace(*operator_, *preconditioner_, *vectors_, *find_cg_variant(options.variant));
     conjugate_gradient_->observers().add(history_.emplace(0));
   }
