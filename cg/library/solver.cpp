@@ -165,6 +165,8 @@ class Solver::Parts {
         configuration_(options.configuration),
         layout_((check_options(options, group), layout_of(matrix, group))),
         function_(dynamic_cast<FunctionOperator*>(&matrix)),
+        own_timer_(std::in_place, options.times_phases, group.waiter()),
+        timer_(&*own_timer_),
         operator_(&matrix) {
     configuration_.grid = layout_.grid();
     if (find_preconditioner(options.preconditioner)->needs_diagonal_block)
@@ -175,11 +177,6 @@ class Solver::Parts {
           fmt::join(
               names_where(preconditioner_table(), [](const auto& row) { return !row.needs_diagonal_block; }),
               ", "));
-    // Its clock tells waiting from working; the operator has its own exchanges.
-    communicator_ =
-        make_communicator(comm::default_transport(), group, comm::BlockLayout::even(0, layout_.grid()), {});
-    // NOLINTNEXTLINE(cppcoreguidelines-prefer-member-initializer): it follows from the communicator
-    timer_ = &own_timer_.emplace(options.times_phases, *communicator_);
     prepare_solves(options, {.matrix = *operator_, .diagonal = options.diagonal});
   }
 
@@ -242,10 +239,7 @@ class Solver::Parts {
   std::optional<RandomPermutation> permutation_{};
   FunctionOperator* function_ = nullptr;            // the user's, where it is one
   std::unique_ptr<AssembledOperator> assembled_{};  // the operator made of a matrix
-  // Parts of a solver for a user's operator.
-  std::unique_ptr<comm::Communicator> communicator_{};
-  std::optional<PhaseTimer> own_timer_{};
-  // Parts of a solver for a matrix or a user's operator.
+  std::optional<PhaseTimer> own_timer_{};           // of a solver for a user's operator
   PhaseTimer* timer_ = nullptr;
   LinearOperator* operator_ = nullptr;
   std::optional<DistributedVectors> vectors_{};

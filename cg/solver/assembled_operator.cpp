@@ -217,7 +217,7 @@ AssembledOperator::AssembledOperator(std::shared_ptr<BlockProduct> product,
       communicator_(std::move(communicator)),
       group_(group),
       thread_count_(thread_count),
-      timer_(timer != nullptr ? *timer : own_timer_.emplace(times_phases, *communicator_)),
+      timer_(timer != nullptr ? *timer : own_timer_.emplace(times_phases, group.waiter())),
       vectors_(thread_count) {
   lay_out();
 }
@@ -241,7 +241,6 @@ void AssembledOperator::exchange(std::shared_ptr<BlockProduct> product,
                                  std::shared_ptr<comm::Communicator> communicator) {
   product_ = std::move(product);
   communicator_ = std::move(communicator);
-  timer_.set_communicator(*communicator_);
   lay_out();
 }
 

@@ -80,7 +80,7 @@ StencilOperator::StencilOperator(const Stencil& stencil, const MatrixFreeInput& 
       sums_(make_communicator(transport_of(input.configuration, input.group), input.group,
                               comm::BlockLayout::even(0, {.columns = 1, .rows = input.group.size()}),
                               {.ranks_per_node = input.configuration.ranks_per_node})),
-      timer_(input.times_phases, *sums_),
+      timer_(input.times_phases, input.group.waiter()),
       box_(layout_.box(input.group.rank())),
       operand_(halo_->operand()),
       zeros_(static_cast<size_t>(std::max(box_.extent(0), longest_run))),
