@@ -249,13 +249,11 @@ void StencilOperator::compute_boundary_line(const Line& line, ThreadSum& sum) {
   add_product(sum, points_of(line.y, line.z), length, q);
 }
 
-MatrixFreeRow laplacian_operator(std::string_view name, std::string_view arguments,
-                                 std::string_view description) {
+MatrixFreeRow laplacian_operator(std::string_view name, std::string_view arguments) {
   static constexpr std::array phases{Phase::halo, Phase::interior, Phase::boundary};
   return {
       .name = name,
       .arguments = arguments,
-      .description = description,
       .phases = phases,
       .size_of = [](std::string_view text) -> MatrixFreeSize {
         return {.order = stencil_from(text).order(),

@@ -261,7 +261,6 @@ std::unique_ptr<Preconditioner> make_block_jacobi(const PreconditionerInput& inp
 PreconditionerRow block_jacobi_preconditioner() {
   return {
       .name = "block-jacobi",
-      .description = "incomplete Cholesky factors of each rank's own diagonal block",
       .needs_diagonal_block = true,
       // Per row: starts of block and rows, diagonal, pivots, the entries next to the diagonal, runs of rows, places while they
       // are made, the vector of a solve. Per nonzero: the block; half of it while it is factorized, and twice half of it in single
