@@ -56,7 +56,7 @@ struct PreconditionerRow {
   int default_degree = 0;  ///< 0: it has no degree
   PieceMemory memory{};
   /// Collective over the ranks of the matrix. Throws InputError, on every rank alike, where the input does
-  /// not suffice.
+  /// not suffice; RunError (memory), alike, without memory for factors; std::bad_alloc for vectors.
   std::unique_ptr<Preconditioner> (*make)(const PreconditionerInput& input) = nullptr;
 };
 
