@@ -172,7 +172,8 @@ class AssembledUnderTest {
  public:
   AssembledUnderTest(const std::string& text, RankGroup& group, const BenchOptions& options)
       : source_(cg2d::source_from(text)),
-        layout_(cg2d::equal_pieces(source_->facts().key.order, {.columns = 1, .rows = group.size()})),
+        layout_(
+            cg2d::comm::BlockLayout::even(source_->facts().key.order, {.columns = 1, .rows = group.size()})),
         configuration_{.thread_count = options.thread_count},
         assembled_(cg2d::assemble(source_->build(layout_, group, options.thread_count).block,
                                   *cg2d::comm::find_transport(options.transport),

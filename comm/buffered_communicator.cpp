@@ -49,7 +49,6 @@ class BufferedCommunicator final : public Communicator, private MirroredExchange
   [[nodiscard]] std::span<double> partial() override { return partial_; }
   std::span<const double> result() const override { return result_; }
   [[nodiscard]] MirroredExchange* mirror() override { return sum_columns_ ? this : nullptr; }
-  uint64_t waited_ticks() const override { return place_.waiter.waited_ticks(); }
 
   void collect() override {
     assert(!is_collecting());

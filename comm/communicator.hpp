@@ -210,8 +210,6 @@ class Communicator : public Interface {
 
   /// Messages and bytes that this rank has sent so far in one kind of operation.
   Traffic sent(Operation operation) const { return sent_.of(operation); }
-  /// Ticks spent waiting for other ranks so far (0 without a tick source).
-  virtual uint64_t waited_ticks() const = 0;
 
  protected:
   [[nodiscard]] TrafficCounts& sent_counts() { return sent_; }

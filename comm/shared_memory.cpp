@@ -82,7 +82,6 @@ class SharedMemory final : public Communicator, private MirroredExchange {
   }
 
   std::string_view name() const override { return "shared"; }
-  uint64_t waited_ticks() const override { return place_.waiter.waited_ticks(); }
 
   [[nodiscard]] std::span<double> piece() override {
     assert(!is_collecting());

@@ -246,7 +246,7 @@ ExitCode convert_back(const ConvertOptions& options, const Environment& environm
   const auto file = open_output(options.target, group);
   const auto opened = open_cache({.path = options.source}, options.source, group);
   auto& matrix = *opened;
-  const auto layout = equal_pieces(matrix.order(), {.columns = 1, .rows = group.size()});
+  const auto layout = comm::BlockLayout::even(matrix.order(), {.columns = 1, .rows = group.size()});
   agree_on(group, [&] {
     check_memory(matrix, {.grid = layout.grid(), .kernel = "csr-short"}, layout, environment);
   });

@@ -140,7 +140,7 @@ void cg2d_solver_result(const cg2d_solver* solver, cg2d_result* result);
 /* The name of the end, such as "converged" or "step_limit", and a sentence on it. */
 const char* cg2d_solver_end(const cg2d_solver* solver);
 const char* cg2d_solver_sentence(const cg2d_solver* solver);
-/* Residual norms before the first step and after each. */
+/* Residual norms before the first step and after each; none (a count of 0) of a solve without a step. */
 const double* cg2d_solver_history(const cg2d_solver* solver, int64_t* count);
 int64_t cg2d_solver_phase_count(const cg2d_solver* solver);
 /* index: 0 ... phase_count - 1. */

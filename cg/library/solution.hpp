@@ -33,15 +33,11 @@ constexpr ExitCode exit_code_of(SolveEnd end) {
 struct Solution {
   SystemSolveResult result;
   double target_norm = 0.0;             ///< residual norm that the tolerance asks for
-  std::vector<double> history{};        ///< norms by the recurrence after each step; the first is before it
+  std::vector<double> history{};        ///< norms by the recurrence, from before the first step on, if any
   SpectrumEstimate spectrum{};          ///< estimated spectrum of M^-1 A
   double predicted_steps = 0.0;         ///< at most, by the spectrum, to the target; 0: no estimate
   std::string preconditioner_remark{};  ///< on how it was made; empty: as usual
 
-  /// The norm by the recurrence at the end.
-  double recursive_residual_norm() const {
-    return history.empty() ? result.first_residual_norm : history.back();
-  }
   /// There is an x that meets the tolerance: converged, or b = 0.
   bool is_solved() const { return exit_code_of(result.end) == ExitCode::success; }
 };

@@ -81,6 +81,7 @@ Configuration resolve(SystemMatrix& matrix, comm::RankGroup& group, const Solver
     const auto cut = matrix_cut_from(with_cut(configuration, nonzeros_cut).cut);
     matrix.set_piece_starts(piece_starts_for(cut, matrix, group));
   }
+  if (!configuration.has_transport()) configuration = with_default_transport(group, configuration);
   configuration.transport = transport_of(configuration, group).name;
   if (!configuration.has_grid())
     configuration.grid = choose_grid(matrix.facts(), configuration, group.size());
@@ -104,7 +105,7 @@ FunctionOperator::FunctionOperator(size_t local_size, Product product, comm::Ran
   });
   // Vectors without elements: only the sums over all ranks are used.
   sums_ = make_communicator(comm::default_transport(), group,
-                            equal_pieces(0, {.columns = 1, .rows = group.size()}), {});
+                            comm::BlockLayout::even(0, {.columns = 1, .rows = group.size()}), {});
 }
 
 void FunctionOperator::apply() {
@@ -164,6 +165,8 @@ class Solver::Parts {
         configuration_(options.configuration),
         layout_((check_options(options, group), layout_of(matrix, group))),
         function_(dynamic_cast<FunctionOperator*>(&matrix)),
+        own_timer_(std::in_place, options.times_phases, group.waiter()),
+        timer_(&*own_timer_),
         operator_(&matrix) {
     configuration_.grid = layout_.grid();
     if (find_preconditioner(options.preconditioner)->needs_diagonal_block)
@@ -174,10 +177,6 @@ class Solver::Parts {
           fmt::join(
               names_where(preconditioner_table(), [](const auto& row) { return !row.needs_diagonal_block; }),
               ", "));
-    // Its clock tells waiting from working; the operator has its own exchanges.
-    communicator_ = make_communicator(comm::default_transport(), group, equal_pieces(0, layout_.grid()), {});
-    // NOLINTNEXTLINE(cppcoreguidelines-prefer-member-initializer): it follows from the communicator
-    timer_ = &own_timer_.emplace(options.times_phases, *communicator_);
     prepare_solves(options, {.matrix = *operator_, .diagonal = options.diagonal});
   }
 
@@ -226,6 +225,7 @@ class Solver::Parts {
     input.thread_count = configuration_.thread_count;
     input.polynomial = polynomial_from("preconditioner", options.preconditioner);
     preconditioner_ = find_preconditioner(options.preconditioner)->make(input);
+    if (function_ != nullptr) function_->throw_failure();  // of the products that estimate bounds
     conjugate_gradient_.emplace(*operator_, *preconditioner_, *vectors_, *find_cg_variant(options.variant));
     conjugate_gradient_->observers().add(history_.emplace(0));
   }
@@ -239,10 +239,7 @@ class Solver::Parts {
   std::optional<RandomPermutation> permutation_{};
   FunctionOperator* function_ = nullptr;            // the user's, where it is one
   std::unique_ptr<AssembledOperator> assembled_{};  // the operator made of a matrix
-  // Parts of a solver for a user's operator.
-  std::unique_ptr<comm::Communicator> communicator_{};
-  std::optional<PhaseTimer> own_timer_{};
-  // Parts of a solver for a matrix or a user's operator.
+  std::optional<PhaseTimer> own_timer_{};           // of a solver for a user's operator
   PhaseTimer* timer_ = nullptr;
   LinearOperator* operator_ = nullptr;
   std::optional<DistributedVectors> vectors_{};

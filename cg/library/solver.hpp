@@ -29,7 +29,7 @@ class FunctionOperator final : public LinearOperator {
   void sum_over_ranks(std::span<double> values) override { sums_->sum_scalars(values); }
 
   /// An exception of the product makes its q NaN, so that CG ends on all ranks alike; this throws it, on every rank
-  /// alike, as a RunError that names the rank, and forgets it. Solver does so after each solve. Collective.
+  /// alike, as a RunError that names the rank, and forgets it. Solver does so when made and after each solve. Collective.
   void throw_failure();
 
  private:

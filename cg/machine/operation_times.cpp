@@ -93,7 +93,7 @@ std::vector<Sample> time_operations(comm::RankGroup& group, std::span<const Time
 std::vector<SumTime> time_sums(comm::RankGroup& group, std::span<const comm::TransportRow* const> transports,
                                bool may_block, const RaceLimits& limits) {
   const auto layout =
-      equal_pieces(group.size(), {.columns = 1, .rows = group.size()});  // sums need no vectors
+      comm::BlockLayout::even(group.size(), {.columns = 1, .rows = group.size()});  // sums need no vectors
   std::vector<std::unique_ptr<comm::Communicator>> communicators;
   std::vector<CheckedSum> sums;
   for (const auto* transport : transports) {

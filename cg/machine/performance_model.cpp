@@ -140,7 +140,7 @@ ProductSeconds products_of(const PredictedRun& run, std::span<const double> seco
     all.slowest_s += share * slowest_s;
   };
   const auto& [of_all, slow] = run.ranks;
-  if (slow.ranks.empty()) {
+  if (slow.empty()) {
     add(1.0, of_all);
     return all;
   }
@@ -148,7 +148,7 @@ ProductSeconds products_of(const PredictedRun& run, std::span<const double> seco
   const int64_t first = OuterStepCalls::products;
   const int64_t end = first + int64_t{OuterStepCalls::products} * run.outer_step_count;
   std::vector<int64_t> borders{first, end};
-  for (const auto& change : slow.ranks) borders.push_back(std::clamp(change.first_product, first, end));
+  for (const auto& change : slow) borders.push_back(std::clamp(change.first_product, first, end));
   std::ranges::sort(borders);
   for (size_t k = 1; k < borders.size(); ++k) {
     if (borders[k] == borders[k - 1]) continue;

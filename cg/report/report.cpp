@@ -234,7 +234,7 @@ std::string result_summary(const SolveReport& report) {
   const auto residual =
       b_norm > 0.0 ? fmt::format("relative residual {} (true{}), {} (recurrence); tolerance {}",
                                  norm_text(result.true_residual_norm / b_norm, 2), kept,
-                                 norm_text(solution.recursive_residual_norm() / b_norm, 2),
+                                 norm_text(result.residual_norm / b_norm, 2),
                                  norm_text(solution.target_norm / b_norm, 2))
                    : fmt::format("residual {} (true); tolerance {}", norm_text(result.true_residual_norm, 2),
                                  norm_text(solution.target_norm, 2));

@@ -316,7 +316,7 @@ void describe_solution(Members& m, Solution& solution, std::string_view label = 
   m("right_hand_side_norm", result.right_hand_side_norm);
   m("target_norm", solution.target_norm);
   m("first_residual_norm", result.first_residual_norm);
-  m.derived("recursive_residual_norm", solution.recursive_residual_norm(), meaning("By the recurrence."));
+  m("recursive_residual_norm", result.residual_norm, meaning("By the recurrence."));
   m("residual_norm", result.true_residual_norm, meaning("Of b - A x, computed anew."));
   m("solution_iteration", result.solution_step,
     at_least(0, "Of this x: the last, or the best kept; 0: the initial guess."));

@@ -71,7 +71,7 @@ std::string slowing_option(const Document& document) {
   if (document.roofline) return "--roofline";
   if (report.restart) return "--restart";
   if (!features.checkpoints.folder.empty()) return "--checkpoint";
-  if (!features.slow_ranks.ranks.empty()) return "--slow-rank";
+  if (!features.slow_ranks.empty()) return "--slow-rank";
   if (features.moves) return "--rebalance";
   if (report.environment && report.environment->beside_other_tasks) return "batch without --exclusive";
   return {};

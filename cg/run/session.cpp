@@ -330,7 +330,7 @@ bool Session::learn_speeds() {
 /// With --cut speed: cuts the matrix anew, by speeds on that grid, and sets the places of the ranks.
 void Session::cut_by_speed() {
   if (!learn_speeds()) return;
-  if (uneven_ranks().slow.ranks.empty())
+  if (uneven_ranks().slow.empty())
     std::ranges::move(
         warnings_of(*found_.speed_trial, "the measurement of speeds", asked_.profile, source_->facts()),
         std::back_inserter(found_.warnings));

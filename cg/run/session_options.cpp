@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <bit>
+#include <limits>
 
 #include "cg/base/errors.hpp"
 #include "cg/library/built_in_choice.hpp"
@@ -63,12 +64,17 @@ VectorOption vector_option_from(const std::string& option, const std::string& te
 comm::DomainGrid domain_grid_from(std::string_view text) {
   const auto parts = split_at(text, 'x');
   comm::DomainGrid grid;
+  int64_t rank_count = 1;
   bool fits = parts.size() == comm::dimension_count;
   for (size_t dimension = 0; fits && dimension < comm::dimension_count; ++dimension) {
     grid.parts[dimension] = number_from<int>(parts[dimension]).value_or(0);
-    fits = grid.parts[dimension] >= 1;
+    rank_count *= grid.parts[dimension];
+    fits = grid.parts[dimension] >= 1 && rank_count <= std::numeric_limits<int>::max();
   }
-  if (!fits) throw InputError("--domain {}: must be three positive numbers, as in 1x2x4", text);
+  if (!fits)
+    throw InputError(
+        "--domain {}: must be three positive numbers, as in 1x2x4, whose product is the number of ranks",
+        text);
   return grid;
 }
 

@@ -280,7 +280,7 @@ std::string text_of(const Simulation& simulation) {
   const auto& options = simulation.options;
   std::string text =
       fmt::format("\n cg2d simulate - {}, {}, ranks {}{}\n", simulation.machine, simulation.interconnect,
-                  options.placement, options.slow.ranks.empty() ? "" : ", slowed" + describe(options.slow));
+                  options.placement, options.slow.empty() ? "" : ", slowed" + text_of(options.slow));
   for (const auto& [problem, grids, others] : simulation.problems) {
     for (const auto& grid : grids) {
       text += fmt::format("\n Class {}, grid {}, {}: a CG step in {:.6g} s (model {:.6g} s)\n",
@@ -350,7 +350,7 @@ void describe(Members& m, Simulation& simulation) {
   m("machine", simulation.machine, not_empty());
   m("interconnect", simulation.interconnect, not_empty());
   m("placement", simulation.options.placement);
-  m("slow_ranks", simulation.options.slow.ranks);
+  m("slow_ranks", simulation.options.slow);
   m("steps", simulation.options.step_count, at_least(1, "CG steps that were simulated."));
   m("problems", simulation.problems, {.fewest = 1});
 }

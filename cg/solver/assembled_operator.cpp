@@ -25,13 +25,17 @@ std::span<T> part_of(std::span<T> vector, const comm::IndexRange& range) {
 
 /// Bounds that the ranks agree on before a reproducible product (kernels/exact_sums.hpp), the same in any cut of the matrix into blocks: for each
 /// row of this rank's block a power of two, no less than the sum of the magnitudes in the whole row of the matrix. Collective over the group,
-/// whose ranks have the blocks of the layout; each sends two vectors of the length of its rows over its process row. Throws MpiError,
-/// std::bad_alloc.
+/// whose ranks have the blocks of the layout; each sends two vectors of the length of its rows over its process row. Throws RunError (memory)
+/// on every rank alike, MpiError.
 std::vector<double> agree_on_row_bounds(const kernels::CsrBlock& block, const comm::BlockLayout& layout,
                                         comm::RankGroup& group) {
   const auto row_count = static_cast<size_t>(block.row_count);
-  std::vector<double> largest(row_count);
-  std::vector<int64_t> lengths(row_count);
+  std::vector<double> largest;
+  std::vector<int64_t> lengths;
+  agree_on(group, [&] {
+    largest.resize(row_count);
+    lengths.resize(row_count);
+  });
   for (size_t row = 0; row < row_count; ++row) {
     lengths[row] = block.row_starts[row + 1] - block.row_starts[row];
     for (auto k = block.row_starts[row]; k < block.row_starts[row + 1]; ++k)
@@ -217,7 +221,7 @@ AssembledOperator::AssembledOperator(std::shared_ptr<BlockProduct> product,
       communicator_(std::move(communicator)),
       group_(group),
       thread_count_(thread_count),
-      timer_(timer != nullptr ? *timer : own_timer_.emplace(times_phases, *communicator_)),
+      timer_(timer != nullptr ? *timer : own_timer_.emplace(times_phases, group.waiter())),
       vectors_(thread_count) {
   lay_out();
 }
@@ -241,7 +245,6 @@ void AssembledOperator::exchange(std::shared_ptr<BlockProduct> product,
                                  std::shared_ptr<comm::Communicator> communicator) {
   product_ = std::move(product);
   communicator_ = std::move(communicator);
-  timer_.set_communicator(*communicator_);
   lay_out();
 }
 
@@ -249,8 +252,12 @@ std::unique_ptr<AssembledOperator> assemble(kernels::CsrBlock block, const comm:
                                             const AssemblyPlan& plan, bool times_phases, PhaseTimer* timer) {
   auto product = convert_block(std::move(block), plan).product;
   auto communicator = connect(*product, transport, plan);
-  return std::make_unique<AssembledOperator>(std::move(product), std::move(communicator), plan.group,
-                                             plan.configuration.thread_count, times_phases, timer);
+  std::unique_ptr<AssembledOperator> made;
+  agree_on(plan.group, [&] {
+    made = std::make_unique<AssembledOperator>(std::move(product), std::move(communicator), plan.group,
+                                               plan.configuration.thread_count, times_phases, timer);
+  });
+  return made;
 }
 
 }  // namespace cg2d

@@ -163,7 +163,6 @@ class CgRecurrence : public Interface {
 /// One form of CG. A new one is a class derived from CgRecurrence, and its entry in cg_variant_table().
 struct CgVariantRow {
   std::string_view name;
-  std::string_view description;
   int sums_per_step = 0;  ///< over all ranks
   std::unique_ptr<CgRecurrence> (*make)(const CgParts& parts) = nullptr;
 };

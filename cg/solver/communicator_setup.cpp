@@ -7,10 +7,27 @@
 #include "comm/shared_segment.hpp"
 
 namespace cg2d {
+namespace {
+
+/// The result of make(), which takes memory that the ranks share. Throws RunError, on every rank alike, where there is too little.
+template <typename Make>
+auto sharing_memory(const comm::TransportRow& transport, comm::RankGroup& group, const Make& make) {
+  try {
+    return make();
+  } catch (const comm::SharedMemoryError& error) {  // on every rank alike
+    throw RunError(ExitCode::memory,
+                   "--transport {}: the ranks need {} of shared memory, {} are available on the node "
+                   "with least; take a smaller class or matrix, more nodes or --transport two-sided",
+                   transport.name, format_bytes(error.needed_bytes()),
+                   format_bytes(group.minimum(memory_room().available_bytes)));
+  }
+}
+
+}  // namespace
 
 comm::BlockLayout make_layout(const MatrixFacts& matrix, const Configuration& configuration) {
   if (!matrix.piece_starts.empty()) return {configuration.grid, matrix.piece_starts};
-  return equal_pieces(matrix.key.order, configuration.grid);
+  return comm::BlockLayout::even(matrix.key.order, configuration.grid);
 }
 
 Configuration with_default_transport(comm::RankGroup& group, const Configuration& configuration,
@@ -24,27 +41,17 @@ Configuration with_default_transport(comm::RankGroup& group, const Configuration
   return goes_with_all ? changed : configuration;
 }
 
-comm::BlockLayout equal_pieces(int64_t order, const comm::ProcessGrid& grid) {
-  return comm::BlockLayout::even(order, grid);
-}
-
-comm::CommunicatorOptions with_page_memory(comm::CommunicatorOptions options) {
-  options.memory = &page_memory();
-  return options;
-}
-
 std::unique_ptr<comm::Communicator> make_communicator(const comm::TransportRow& transport,
                                                       comm::RankGroup& group, const comm::BlockLayout& layout,
-                                                      const comm::CommunicatorOptions& options) {
-  try {
-    return transport.make(group, layout, with_page_memory(options));
-  } catch (const comm::SharedMemoryError& error) {  // on every rank alike
-    throw RunError(ExitCode::memory,
-                   "--transport {}: the ranks need {} of shared memory, {} are available on the node "
-                   "with least; take a smaller class, more nodes or --transport two-sided",
-                   transport.name, format_bytes(error.needed_bytes()),
-                   format_bytes(group.minimum(memory_room().available_bytes)));
-  }
+                                                      comm::CommunicatorOptions options) {
+  options.memory = &page_memory();
+  return sharing_memory(transport, group, [&] { return transport.make(group, layout, options); });
+}
+
+std::unique_ptr<comm::HaloExchange> make_halo(const comm::TransportRow& transport, comm::RankGroup& group,
+                                              const comm::DomainLayout& layout, comm::HaloOptions options) {
+  options.memory = &page_memory();
+  return sharing_memory(transport, group, [&] { return transport.make_halo(group, layout, options); });
 }
 
 }  // namespace cg2d

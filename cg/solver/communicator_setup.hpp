@@ -1,12 +1,13 @@
 #pragma once
 
-// The layout of a matrix on a grid, and the communicator of a transport for it: where both are made.
+// The layout of a matrix on a grid, and the exchanges of a transport, with the program's memory for their buffers: where they are made.
 
 #include <cstdint>
 #include <memory>
 
 #include "cg/matrix/matrix_facts.hpp"
 #include "cg/solver/configuration.hpp"
+#include "comm/halo.hpp"
 #include "comm/rank_group.hpp"
 
 namespace cg2d {
@@ -21,17 +22,12 @@ comm::BlockLayout make_layout(const MatrixFacts& matrix, const Configuration& co
 Configuration with_default_transport(comm::RankGroup& group, const Configuration& configuration,
                                      const AxisValues& values = {});
 
-/// The cut of vectors that belong to no matrix, as measurements of messages move them: equal pieces.
-comm::BlockLayout equal_pieces(int64_t order, const comm::ProcessGrid& grid);
-
-/// Options with the program's memory for the buffers.
-comm::CommunicatorOptions with_page_memory(comm::CommunicatorOptions options);
-
-/// A communicator with the program's memory for its buffers. Collective. Throws RunError, on every rank
-/// alike, where the ranks cannot share as much memory as the transport needs: needed and available bytes.
-/// Throws MpiError.
+/// A communicator, or an exchange of halos. Collective. Throws RunError (memory), on every rank alike, where the ranks cannot share
+/// as much memory as the transport needs: needed and available bytes. Throws MpiError.
 std::unique_ptr<comm::Communicator> make_communicator(const comm::TransportRow& transport,
                                                       comm::RankGroup& group, const comm::BlockLayout& layout,
-                                                      const comm::CommunicatorOptions& options);
+                                                      comm::CommunicatorOptions options);
+std::unique_ptr<comm::HaloExchange> make_halo(const comm::TransportRow& transport, comm::RankGroup& group,
+                                              const comm::DomainLayout& layout, comm::HaloOptions options);
 
 }  // namespace cg2d

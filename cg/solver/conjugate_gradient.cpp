@@ -136,6 +136,7 @@ void ConjugateGradient::begin(bool starts_from_x) {
     state.first_residual_square = state.residual_square;
     state.residual_is_recomputed = true;
     state.begin_progress();
+    systems_[k].recurrence_norm = state.residual_norm();
     systems_[k].begins_again = false;
   }
   record_zeros();
@@ -265,7 +266,7 @@ void ConjugateGradient::replace_residuals() {
 void ConjugateGradient::judge_replaced(CgSystem& system, double square) {
   auto& state = system.state;
   const bool was_idle = may_take_classic_form() && state.is_idle();
-  system.recurrence_norm = state.residual_norm();
+  if (lacks_residual(system)) system.recurrence_norm = state.residual_norm();
   // An iterate that is better by the recurrence takes the place of the kept one.
   if (state.residual_square <= system.kept.square) system.kept = {};
   state.residual_square = square;
@@ -311,7 +312,7 @@ void ConjugateGradient::finish() {
   if (are_zero.has_any())
     parts_.vectors.outside_of_phases().subtract_where(are_zero.all(), pieces_.b, pieces_.b, pieces_.x);
   for (auto& system : systems_) {
-    if (is_zero(system)) system.state.residual_square = 0.0;
+    if (is_zero(system)) system.state.residual_square = system.recurrence_norm = 0.0;
     if (lacks_residual(system)) system.recurrence_norm = system.state.residual_norm();
   }
 }

@@ -36,41 +36,41 @@ SlowRanks slow_ranks_from(std::string_view text) {
   SlowRanks slow;
   for (const auto& part : split_at(text, ',')) {
     const auto one = slow_rank_from(part);
-    std::erase_if(slow.ranks, [&](const SlowRank& before) {
+    std::erase_if(slow, [&](const SlowRank& before) {
       return before.rank == one.rank && before.first_product == one.first_product;
     });
-    slow.ranks.push_back(one);
+    slow.push_back(one);
   }
-  std::ranges::stable_sort(slow.ranks, {}, &SlowRank::first_product);
+  std::ranges::stable_sort(slow, {}, &SlowRank::first_product);
   return slow;
 }
 
 void require_ranks(const SlowRanks& slow, int rank_count) {
-  for (const auto& one : slow.ranks) {
+  for (const auto& one : slow) {
     if (one.rank >= rank_count)
       throw InputError("{} {}:{}: there {} {}, numbered from 0", slow_rank_option, one.rank, one.factor,
                        rank_count == 1 ? "is" : "are", format_count(rank_count, "rank"));
   }
 }
 
-std::vector<SlowRank> changes_of(const SlowRanks& slow, int rank) {
-  auto changes = slow.ranks;
+SlowRanks changes_of(const SlowRanks& slow, int rank) {
+  auto changes = slow;
   std::erase_if(changes, [rank](const SlowRank& one) { return one.rank != rank; });
   return changes;
 }
 
 std::vector<double> factors_at(const SlowRanks& slow, int rank_count, int64_t product) {
   std::vector<double> factors(static_cast<size_t>(rank_count), 1.0);
-  for (const auto& one : slow.ranks) {
+  for (const auto& one : slow) {
     if (one.rank < rank_count && one.first_product <= product)
       factors[static_cast<size_t>(one.rank)] = one.factor;
   }
   return factors;
 }
 
-std::string describe(const SlowRanks& slow) {
+std::string text_of(const SlowRanks& slow) {
   std::string text;
-  for (const auto& one : slow.ranks)
+  for (const auto& one : slow)
     text += fmt::format("{} rank {} by {}{}", text.empty() ? "" : ",", one.rank, one.factor,
                         one.first_product > 0 ? fmt::format(" from product {} on", one.first_product) : "");
   return text;

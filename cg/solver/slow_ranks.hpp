@@ -47,9 +47,8 @@ class Slowdown {
   double factor_ = 1.0;
 };
 
-struct SlowRanks {
-  std::vector<SlowRank> ranks;  ///< by rising products
-};
+/// By rising first_product.
+using SlowRanks = std::vector<SlowRank>;
 
 class Members;
 void describe(Members& m, SlowRank& slow);
@@ -60,11 +59,11 @@ SlowRanks slow_ranks_from(std::string_view text);
 /// Throws InputError for a rank that there is not.
 void require_ranks(const SlowRanks& slow, int rank_count);
 /// The changes of one rank.
-std::vector<SlowRank> changes_of(const SlowRanks& slow, int rank);
+SlowRanks changes_of(const SlowRanks& slow, int rank);
 /// The factors of all ranks in that product: [rank], 1 for those that are not slowed. Ranks that there are not are left out.
 std::vector<double> factors_at(const SlowRanks& slow, int rank_count, int64_t product);
 
 /// " rank 1 by 2, rank 0 by 1.5 from product 600 on"
-std::string describe(const SlowRanks& slow);
+std::string text_of(const SlowRanks& slow);
 
 }  // namespace cg2d

@@ -37,8 +37,8 @@ struct SystemSolveResult {
   int step_count = 0;
   double right_hand_side_norm = 0.0;  ///< || b ||
   double first_residual_norm = 0.0;   ///< || b - A x || before the first step
-  /// || b - A x || by the recurrence: with SolveEnd::stagnated and SolveEnd::converged before it was
-  /// recomputed.
+  /// || b - A x || of the last step's x by the recurrence: with SolveEnd::stagnated and SolveEnd::converged before it was
+  /// recomputed; of a solve without a step before it.
   double residual_norm = 0.0;
   double true_residual_norm = 0.0;  ///< || b - A x ||, recomputed by one more product
   /// The step whose iterate x is: of a solve that failed the best one that was kept (KeptResidual), else the last.

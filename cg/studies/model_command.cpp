@@ -220,7 +220,7 @@ std::string text_of(const Machine& machine, const std::vector<ProblemModel>& mod
   const bool is_described = machine.conditions.size() == 1 && !first.description.empty();
   return fmt::format("\n cg2d model - {}{}{}{}: predicted seconds by phase\n\n{}", first.name,
                      is_described ? ", " + first.description : "", cut == even_cut ? "" : ", cut " + cut,
-                     options.slow.ranks.empty() ? "" : ", slowed" + describe(options.slow), table.text()) +
+                     options.slow.empty() ? "" : ", slowed" + text_of(options.slow), table.text()) +
          " efficiency: predicted seconds on one rank / (ranks * seconds)\n" +
          (options.is_uneven()
               ? " of the speeds: speed of all products together, by the sum of the ranks' own speeds\n"
@@ -266,7 +266,7 @@ void describe(Members& m, MachineModel& model) {
   m.constant("schema_version", 1);
   m("machine", model.machine, not_empty());
   m("cut", model.options.configuration.cut);
-  m("slow_ranks", model.options.slow.ranks);
+  m("slow_ranks", model.options.slow);
   m("problems", model.problems, {.meaning = "Predicted seconds of whole timed regions.", .fewest = 1});
 }
 

@@ -31,7 +31,7 @@ struct ModelOptions : MachineStudyOptions {
   int64_t memory_limit_bytes = 0;  ///< of a node, while it calibrates; 0: all that is free there
 
   /// Whether ranks or pieces differ on purpose.
-  bool is_uneven() const { return !slow.ranks.empty() || configuration.cut != even_cut; }
+  bool is_uneven() const { return !slow.empty() || configuration.cut != even_cut; }
 };
 
 /// The largest number of ranks that is modelled.

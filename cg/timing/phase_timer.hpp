@@ -6,6 +6,7 @@
 
 #include "cg/timing/cycle_counter.hpp"
 #include "cg/timing/phase.hpp"
+#include "comm/waiter.hpp"
 
 namespace cg2d {
 
@@ -25,13 +26,8 @@ class PhaseTimer {
  public:
   /// A timer that is off.
   PhaseTimer() = default;
-  /// The communicator reports its waiting time; it must outlive the timer. A timer that is not enabled is
-  /// off.
-  PhaseTimer(bool enabled, const comm::Communicator& communicator)
-      : enabled_(enabled), communicator_(&communicator) {}
-
-  /// Another communicator reports from now on. Between phases.
-  void set_communicator(const comm::Communicator& communicator) { communicator_ = &communicator; }
+  /// The waiter, that of the ranks, counts the ticks of waiting; it must outlive the timer. A timer that is not enabled is off.
+  PhaseTimer(bool enabled, const comm::Waiter& waiter) : enabled_(enabled), waiter_(&waiter) {}
 
   /// Lives around one call; phases do not nest.
   class Scope {
@@ -40,7 +36,7 @@ class PhaseTimer {
         : timer_(timer), phase_(phase), hidden_clocks_(hidden_clocks), begins_call_(begins_call) {
       timer_.note(index_of(phase) + 1);
       if (!timer_.enabled_) return;
-      waited_before_ = timer_.communicator_->waited_ticks();
+      waited_before_ = timer_.waiter_->waited_ticks();
       begin_ = read_cycle_counter();
     }
     ~Scope() {
@@ -50,7 +46,7 @@ class PhaseTimer {
       const uint64_t end = read_cycle_counter();
       const uint64_t clocks = end - begin_;
       record.clocks += clocks;
-      record.waited_clocks += timer_.communicator_->waited_ticks() - waited_before_;
+      record.waited_clocks += timer_.waiter_->waited_ticks() - waited_before_;
       if (begins_call_) ++record.calls;
       if (hidden_clocks_ != nullptr) *hidden_clocks_ += clocks;
       for (auto* observer : timer_.observers_) observer->after_phase(phase_, begin_, end);
@@ -97,10 +93,10 @@ class PhaseTimer {
   void reset() { records_ = {}; }
 
   /// Clocks that one scope costs, the smallest mean of several batches of empty scopes; 0 for a timer without
-  /// a communicator.
+  /// a waiter.
   double measure_clocks_per_scope() const {
-    if (communicator_ == nullptr) return 0.0;
-    PhaseTimer probe(true, *communicator_);
+    if (waiter_ == nullptr) return 0.0;
+    PhaseTimer probe(true, *waiter_);
     return least_clocks_per_call(200, [&] { const auto scope = probe.scope(Phase::multiply); });
   }
 
@@ -115,7 +111,7 @@ class PhaseTimer {
 
   mutable uint64_t activity_ = 0;  // changes * activity_kinds + kind; read by other threads, too
   bool enabled_ = false;
-  const comm::Communicator* communicator_ = nullptr;
+  const comm::Waiter* waiter_ = nullptr;
   PhaseRecords records_{};
   std::vector<PhaseObserver*> observers_;
 };

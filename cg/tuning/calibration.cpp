@@ -210,15 +210,15 @@ void measure_networks(comm::RankGroup& group, Transports transports, const std::
   for (const auto piece_size : sum_piece_sizes) {
     const auto order = piece_size * group.size();
     const auto seconds = medians_of(group, transports,
-                                    {{comm::Operation::collect, equal_pieces(order, column)},
-                                     {comm::Operation::sum, equal_pieces(order, row)}},
+                                    {{comm::Operation::collect, comm::BlockLayout::even(order, column)},
+                                     {comm::Operation::sum, comm::BlockLayout::even(order, row)}},
                                     0.1);
     for (size_t k = 0; k < times.size(); ++k)
       times[k].additions.push_back(std::max(seconds[k][1] - seconds[k][0], 0.0) /
                                    static_cast<double>(order - piece_size));
   }
   for (const int64_t piece_size : {1, 16, 128, 1024}) {
-    const auto layout = equal_pieces(piece_size * group.size(), column);
+    const auto layout = comm::BlockLayout::even(piece_size * group.size(), column);
     const auto seconds = medians_of(group, transports, {{comm::Operation::collect, layout}}, 0.05);
     for (size_t k = 0; k < times.size(); ++k)
       times[k].messages.push_back(message_point(layout, {}, seconds[k].front()));

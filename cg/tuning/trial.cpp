@@ -11,7 +11,6 @@
 #include "cg/machine/operation_times.hpp"
 #include "cg/solver/communicator_setup.hpp"
 #include "comm/node_map.hpp"
-#include "comm/shared_segment.hpp"
 
 namespace cg2d {
 namespace {
@@ -299,8 +298,8 @@ TransportTrialConfig block_trial(comm::RankGroup& group, const comm::BlockLayout
                                  const std::shared_ptr<BlockProduct>& product, std::optional<double> shift) {
   const auto make = [&, product, shift](const comm::TransportRow& transport) -> TrialWork {
     auto communicator =
-        transport.make(group, layout.with_elements_times(product->vector_count()),
-                       with_page_memory(communicator_options(configuration, product->is_symmetric())));
+        make_communicator(transport, group, layout.with_elements_times(product->vector_count()),
+                          communicator_options(configuration, product->is_symmetric()));
     return trial_work(std::make_shared<AssembledOperator>(product, std::move(communicator), group,
                                                           configuration.thread_count),
                       shift);
@@ -328,7 +327,8 @@ TransportTrial try_transports(comm::RankGroup& group, const TransportTrialConfig
       const std::string name(transport->name);
       try {
         candidates.push_back({.name = name, .work = config.make(*transport)});
-      } catch (const comm::SharedMemoryError& error) {  // the others may serve
+      } catch (const RunError& error) {
+        if (error.code() != ExitCode::memory) throw;  // else the others may serve
         trial.skipped.emplace_back(name, error.what());
       }
     }

@@ -216,8 +216,8 @@ struct TransportTrial : Trial {};
 /// A solver that lacks its transport.
 struct TransportTrialConfig {
   const Configuration& configuration;  ///< its transport is that of each candidate
-  /// The solver with that transport. Collective. Throws SharedMemoryError, on all ranks alike, where the ranks cannot share
-  /// as much memory as the transport needs: the others may serve.
+  /// The solver with that transport. Collective. Throws RunError (memory), on all ranks alike, where the ranks cannot
+  /// share as much memory as the transport needs: the others may serve.
   std::function<TrialWork(const comm::TransportRow& transport)> make;
   int step_count = cg_steps_per_solve;  ///< CG steps of a candidate's work
   /// Whether the vectors of all transports may be in memory at once. If not, the transports are measured one

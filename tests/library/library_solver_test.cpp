@@ -238,6 +238,7 @@ TEST(LibrarySolver, OwnOperatorsWithEveryPreconditionerThatNeedsNoEntries) {
 
 TEST(LibrarySolver, AProductThatThrowsOnOneRankIsAnErrorOnAll) {
   int product_count = 0;
+  const auto text = "the user's product failed on rank " + std::to_string(group().size() - 1) + ": no coffee";
   FunctionOperator matrix(
       5,
       [&](std::span<const double> p, std::span<double> q) {
@@ -249,11 +250,11 @@ TEST(LibrarySolver, AProductThatThrowsOnOneRankIsAnErrorOnAll) {
   Solver solver(matrix, group());
   const std::vector<double> b(5, 1.0);
   std::vector<double> x(5);
-  expect_error_on_all(
-      "the user's product failed on rank " + std::to_string(group().size() - 1) + ": no coffee",
-      [&] { static_cast<void>(solver.solve(b, x)); });
+  expect_error_on_all(text, [&] { static_cast<void>(solver.solve(b, x)); });
   // The failure is forgotten.
   EXPECT_TRUE(solver.solve(b, x).is_solved());
+  product_count = 0;  // while bounds are estimated
+  expect_error_on_all(text, [&] { const Solver other(matrix, group(), {.preconditioner = "chebyshev"}); });
 }
 
 TEST(LibrarySolver, BadOptionsAreErrorsOnAllRanks) {

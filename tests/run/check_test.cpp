@@ -161,7 +161,6 @@ class FaultyCommunicator final : public comm::Communicator, public comm::Mirrore
     inner_->sum_scalars(values);
     if (fault_ == Fault::scalars) values.back() += 1.0;
   }
-  uint64_t waited_ticks() const override { return 0; }
 
   [[nodiscard]] comm::MirroredExchange* mirror() override {
     return inner_->mirror() == nullptr ? nullptr : this;

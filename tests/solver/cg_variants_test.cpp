@@ -135,7 +135,6 @@ class SpoiledRecurrence final : public CgRecurrence {
 
 TEST(CgVariantTest, TheClassicFormGoesOnWhereRoundingSpoilsAnother) {
   const CgVariantRow spoiled{.name = "spoiled",
-                             .description = "for this test",
                              .make = [](const CgParts& parts) -> std::unique_ptr<CgRecurrence> {
                                return std::make_unique<SpoiledRecurrence>(parts);
                              }};

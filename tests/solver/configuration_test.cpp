@@ -81,9 +81,9 @@ TEST(Configuration, CrossingGivesEveryCombinationOnceTheLastAxisFastest) {
 
 TEST(SlowRanksTest, ATextHasRanksFactorsAndProducts) {
   const auto slow = slow_ranks_from("1:2@600,0:1.5,1:4@700");
-  ASSERT_EQ(slow.ranks.size(), 3U);
-  EXPECT_EQ(slow.ranks.front().rank, 0) << "by rising products";
-  EXPECT_EQ(describe(slow),
+  ASSERT_EQ(slow.size(), 3U);
+  EXPECT_EQ(slow.front().rank, 0) << "by rising products";
+  EXPECT_EQ(text_of(slow),
             " rank 0 by 1.5, rank 1 by 2 from product 600 on, rank 1 by 4 from product 700 on");
   for (const auto* const text : {"", "1", "1:", "1:0.5", "1:101", "-1:2", "1:2@-1", "1:nan", "1:2,", "1:2@x"})
     EXPECT_THROW(slow_ranks_from(text), InputError) << text;
@@ -97,7 +97,7 @@ TEST(SlowRanksTest, TheLastFactorOfARankHolds) {
   EXPECT_EQ(factors_at(slow, 1, 9000), (std::vector{1.5})) << "without the ranks that there are not";
   EXPECT_EQ(changes_of(slow, 1).size(), 2U);
   EXPECT_TRUE(changes_of(slow, 2).empty());
-  EXPECT_EQ(describe(slow_ranks_from("0:2,1:5,0:3")), " rank 1 by 5, rank 0 by 3")
+  EXPECT_EQ(text_of(slow_ranks_from("0:2,1:5,0:3")), " rank 1 by 5, rank 0 by 3")
       << "from the same product on";
 }
 

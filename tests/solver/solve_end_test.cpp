@@ -222,6 +222,7 @@ TEST(SolveEndTest, ARightHandSideOfZerosIsSolvedAtOnce) {
     const auto [result, x] = solve(line_rows(9, 1.0), std::vector<double>(9), Tolerance({}), options);
     EXPECT_EQ(result.end, SolveEnd::zero_right_hand_side);
     EXPECT_EQ(result.step_count, 0);
+    EXPECT_EQ(result.residual_norm, 0.0);
     EXPECT_EQ(result.true_residual_norm, 0.0);
     for (const double element : x) EXPECT_EQ(element, 0.0);
     EXPECT_TRUE(contains(sentence_of(result), "x = 0")) << sentence_of(result);
@@ -237,6 +238,12 @@ TEST(SolveEndTest, AGoodGuessNeedsNoStepAWrongOneIsNoReferenceAndABadOneIsInput)
   const auto exact = solve_from(one_two_three(9));
   EXPECT_EQ(exact.end, SolveEnd::converged);
   EXPECT_EQ(exact.step_count, 0);
+  auto three_quarters = one_two_three(9);
+  for (double& element : three_quarters) element *= 0.75;
+  const auto near = solve(matrix, b, Tolerance({.relative = 0.5}), {.guess = three_quarters}).result;
+  EXPECT_EQ(near.step_count, 0);
+  EXPECT_GT(near.residual_norm, 0.0);
+  EXPECT_EQ(near.residual_norm, near.first_residual_norm);
   // The tolerance is relative to b, not to the residual of the guess.
   const auto wrong = solve_from(std::vector<double>(9, 1e9));
   EXPECT_EQ(wrong.end, SolveEnd::converged);

@@ -5,58 +5,43 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
-#include <string_view>
 #include <thread>
 #include <vector>
 
 namespace cg2d::phase_timer_test {
 namespace {
 
-/// A communicator that moves nothing and says it waited as long as the test says.
-class PretendedCommunicator final : public comm::Communicator {
- public:
-  std::string_view name() const override { return "pretended"; }
-  [[nodiscard]] std::span<double> piece() override { return {}; }
-  std::span<const double> column_block() const override { return {}; }
-  [[nodiscard]] std::span<double> partial() override { return {}; }
-  std::span<const double> result() const override { return {}; }
-  void collect() override {}
-  void sum() override {}
-  void shuffle() override {}
-  void sum_scalars(std::span<double>) override {}
-  uint64_t waited_ticks() const override { return waited; }
-
-  uint64_t waited = 0;
-
- protected:
-  void start_collection() override {}
-  void wait_for_collected(size_t) override {}
-  void finish_collection() override {}
-};
-
 class PhaseTimerTest : public ::testing::Test {
  protected:
   const PhaseRecord& record_of(Phase phase) const { return timer_.records()[index_of(phase)]; }
+  /// As long as the test says.
+  void wait(uint64_t ticks) {
+    waiter_.wait_until([ticks] {
+      now_ += ticks;
+      return true;
+    });
+  }
 
-  PretendedCommunicator communicator_;
-  PhaseTimer timer_{true, communicator_};
+  static inline uint64_t now_ = 0;
+  comm::Waiter waiter_{comm::WaitMode::spin, []() noexcept { return now_; }};
+  PhaseTimer timer_{true, waiter_};
 };
 
 TEST_F(PhaseTimerTest, RecordsCallsClocksAndWaitingOfEachPhase) {
   const auto begin = read_cycle_counter();
   for (int k = 0; k < 3; ++k) {
     const auto scope = timer_.scope(Phase::summation);
-    communicator_.waited += 100;
+    wait(100);
   }
   {
     const auto scope = timer_.scope(Phase::dot);
-    communicator_.waited += 7;
+    wait(7);
   }
   {
     const auto scope = timer_.scope_that_goes_on(Phase::dot);
-    communicator_.waited += 2;
+    wait(2);
   }
-  communicator_.waited += 1000;  // outside of all phases
+  wait(1000);  // outside of all phases
   const auto elapsed = read_cycle_counter() - begin;
   const auto& summation = record_of(Phase::summation);
   const auto& dot = record_of(Phase::dot);
@@ -116,7 +101,7 @@ TEST_F(PhaseTimerTest, TellsObserversOfEachPhaseWhileTheyAreAttached) {
 }
 
 TEST_F(PhaseTimerTest, ATimerThatIsOffRecordsNothingAndTellsNobody) {
-  PhaseTimer disabled(false, communicator_);
+  PhaseTimer disabled(false, waiter_);
   PhaseTimer off;
   for (auto* timer : {&disabled, &off}) {
     PhaseList list;

@@ -67,7 +67,7 @@ TEST(TryTransportsTest, AllThatCanServeAreMeasuredAndTheVerdictsCandidateIsTaken
   }
 }
 
-TEST(TryTransportsTest, ASystemIsTriedWithoutAComparisonOfZeta) {
+TEST(TryTransportsTest, ASystemIsTriedWithoutAComparisonOfZetaAndWithoutATransportThatLacksMemory) {
   // The 25 steps of an outer iteration would go far past the solution of this system, to a zeta of rounding errors.
   const comm::ProcessGrid grid{.columns = 1, .rows = group().size()};
   const auto layout = comm::BlockLayout::even(64, grid);
@@ -76,12 +76,20 @@ TEST(TryTransportsTest, ASystemIsTriedWithoutAComparisonOfZeta) {
       make_block_product(kernels::kernel_for_any_pattern(), source->build(layout, group(), 1).block, layout,
                          group().rank(), {.thread_count = 1});
   const Configuration configuration{.grid = grid};
-  const auto config = block_trial(group(), layout, configuration, product, {});
+  auto config = block_trial(group(), layout, configuration, product, {});
   EXPECT_LT(config.step_count, cg_steps_per_solve);
   EXPECT_TRUE(std::isnan(config.make(comm::default_transport())()));
   auto names = names_of(try_transports(group(), config).tried);
   std::ranges::sort(names);
   EXPECT_EQ(names, available_names());
+  config.make = [make = config.make](const comm::TransportRow& transport) {
+    if (transport.name == "two-sided") throw RunError(ExitCode::memory, "too little");
+    return make(transport);
+  };
+  const auto trial = try_transports(group(), config);
+  ASSERT_FALSE(trial.skipped.empty());
+  EXPECT_EQ(trial.skipped.back(), (std::pair<std::string, std::string>("two-sided", "too little")));
+  EXPECT_EQ(trial.tried.size(), names.size() - 1);
 }
 
 TEST(TryTransportsTest, TransportsWithoutTheFormOfTheSumAreLeftOut) {

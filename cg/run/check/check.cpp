@@ -264,7 +264,7 @@ CheckResult check_kernel(const kernels::KernelRow& row, const kernels::KernelOpt
         for (const auto row_count : {order, order / 3}) {
           if (row.stores_half() && row_count < order) continue;
           auto stored = product.block.first_rows(row_count);
-          keep_stored(stored, row.storage, equal_pieces(order, {.columns = 1, .rows = 1}), 0);
+          keep_stored(stored, row.storage, comm::BlockLayout::even(order, {.columns = 1, .rows = 1}), 0);
           const double error = kernels::product_error(row, options, std::move(stored), product);
           mine.figure = kernels::worse_of(mine.figure, error);
         }
@@ -292,7 +292,7 @@ CheckResult check_transport(const comm::TransportRow& row, const comm::ProcessGr
   int64_t wrong = 0;
   try {
     for (const auto form : row.sum_forms) {
-      for (const auto& layout : {equal_pieces(order, grid), comm::BlockLayout(grid, uneven)}) {
+      for (const auto& layout : {comm::BlockLayout::even(order, grid), comm::BlockLayout(grid, uneven)}) {
         const auto communicator = make_communicator(
             row, group, layout, {.sum_form = form, .mirrored = true, .ranks_per_node = ranks_per_node});
         comm::ExchangeCheck check(*communicator, layout, group.rank());

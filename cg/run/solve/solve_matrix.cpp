@@ -138,7 +138,7 @@ std::unique_ptr<BlockProduct> SolveRun::distribute(const comm::BlockLayout& layo
   auto& result = *report_.matrix;
   const auto other_layout =
       configuration().cut == nonzeros_cut
-          ? equal_pieces(matrix_->order(), configuration().grid)
+          ? comm::BlockLayout::even(matrix_->order(), configuration().grid)
           : comm::BlockLayout(configuration().grid,
                               piece_starts_for({.kind = MatrixCut::Kind::nonzeros}, *matrix_, group_));
   result.other_balance = balance_of(matrix_->nonzeros_of_blocks(other_layout, group_));

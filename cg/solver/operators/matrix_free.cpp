@@ -115,8 +115,6 @@ MatrixFreeRow npb_factored_operator() {
   return {
       .name = "npb-factored",
       .arguments = "CLASS",
-      .description =
-          "the matrix of NAS CG as two sparse products, never assembled; against the benchmark's rules",
       .uses_grid = true,
       .is_negative_definite = true,
       .phases = phases,
@@ -135,7 +133,7 @@ MatrixFreeRow npb_factored_operator() {
         const auto grid =
             asked.has_grid() ? asked.grid : comm::ProcessGrid{.columns = 1, .rows = input.group.size()};
         require_grid_of(grid, input.group.size());
-        const auto layout = equal_pieces(problem.n, grid);
+        const auto layout = comm::BlockLayout::even(problem.n, grid);
         auto parts = make_npb_factor(problem, layout, input.group);
         if (input.changes_sign) {  // the factors of -A are those of A with other weights and diagonal
           for (auto& weight : parts.weights) weight = -weight;
@@ -150,15 +148,11 @@ MatrixFreeRow npb_factored_operator() {
 // ---------------------------------------------------------------- the table
 
 // Defined in the file of its operator.
-MatrixFreeRow laplacian_operator(std::string_view name, std::string_view arguments,
-                                 std::string_view description);
+MatrixFreeRow laplacian_operator(std::string_view name, std::string_view arguments);
 
 std::span<const MatrixFreeRow> matrix_free_table() {
-  static const std::array table{
-      laplacian_operator("laplace2d", "NXxNY", "the Laplacian of 5 points, by an exchange of halos"),
-      laplacian_operator("laplace3d", "NXxNYxNZ[:27]",
-                         "the Laplacian of 7 (or 27) points, by an exchange of halos"),
-      npb_factored_operator()};
+  static const std::array table{laplacian_operator("laplace2d", "NXxNY"),
+                                laplacian_operator("laplace3d", "NXxNYxNZ[:27]"), npb_factored_operator()};
   return table;
 }
 

@@ -55,8 +55,7 @@ struct MatrixFreeSize {
 /// One kind of operator. A new one is a class, and its row in the table.
 struct MatrixFreeRow {
   std::string_view name;
-  std::string_view arguments;  ///< as texts have them after "name:"
-  std::string_view description;
+  std::string_view arguments;         ///< as texts have them after "name:"
   bool uses_grid = false;             ///< Px x Py, and a kernel; else it cuts a domain
   bool is_negative_definite = false;  ///< then -A is positive definite, which solves of a system take
   std::span<const Phase> phases{};    ///< of a product, in their order

@@ -75,15 +75,12 @@ StencilOperator::StencilOperator(const Stencil& stencil, const MatrixFreeInput& 
                                  const StencilOperatorOptions& options)
     : stencil_(stencil),
       layout_(domain_layout(stencil, input)),
-      halo_(transport_of(input.configuration, input.group)
-                .make_halo(input.group, layout_,
-                           {.shape = halo_shape(stencil),
-                            .ranks_per_node = input.configuration.ranks_per_node,
-                            .memory = &page_memory()})),
+      halo_(make_halo(transport_of(input.configuration, input.group), input.group, layout_,
+                      {.shape = halo_shape(stencil), .ranks_per_node = input.configuration.ranks_per_node})),
       sums_(make_communicator(transport_of(input.configuration, input.group), input.group,
-                              equal_pieces(0, {.columns = 1, .rows = input.group.size()}),
+                              comm::BlockLayout::even(0, {.columns = 1, .rows = input.group.size()}),
                               {.ranks_per_node = input.configuration.ranks_per_node})),
-      timer_(input.times_phases, *sums_),
+      timer_(input.times_phases, input.group.waiter()),
       box_(layout_.box(input.group.rank())),
       operand_(halo_->operand()),
       zeros_(static_cast<size_t>(std::max(box_.extent(0), longest_run))),
@@ -252,13 +249,11 @@ void StencilOperator::compute_boundary_line(const Line& line, ThreadSum& sum) {
   add_product(sum, points_of(line.y, line.z), length, q);
 }
 
-MatrixFreeRow laplacian_operator(std::string_view name, std::string_view arguments,
-                                 std::string_view description) {
+MatrixFreeRow laplacian_operator(std::string_view name, std::string_view arguments) {
   static constexpr std::array phases{Phase::halo, Phase::interior, Phase::boundary};
   return {
       .name = name,
       .arguments = arguments,
-      .description = description,
       .phases = phases,
       .size_of = [](std::string_view text) -> MatrixFreeSize {
         return {.order = stencil_from(text).order(),

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <new>
 #include <optional>
 
 #include "cg/base/errors.hpp"
@@ -235,14 +236,29 @@ std::unique_ptr<Preconditioner> make_block_jacobi(const PreconditionerInput& inp
         misfits);
   const auto diagonal = diagonal_of(*input.diagonal_block);
   require_positive("block-jacobi", input.matrix, diagonal, input.first_row);
-  auto factors = factorize(*input.diagonal_block, diagonal, 0.0);
-  const double shifted_ranks = input.matrix.sum_of_ranks(factors ? 0.0 : 1.0);
+  std::optional<IncompleteCholesky> factors;
+  const auto ranks_without_factors = [&](double shift) {
+    constexpr double lack_of_memory = 1e12;  // counts as more than there are ranks
+    double failures = 0.0;
+    try {
+      if (!factors) factors = factorize(*block, diagonal, shift);
+      failures = factors ? 0.0 : 1.0;
+    } catch (const std::bad_alloc&) {
+      failures = lack_of_memory;
+    }
+    failures = input.matrix.sum_of_ranks(failures);
+    if (failures >= lack_of_memory)
+      throw RunError(
+          ExitCode::memory,
+          "preconditioner block-jacobi: out of memory for its factors; take more nodes or another one");
+    return failures;
+  };
+  const double shifted_ranks = ranks_without_factors(0.0);
   double failed_ranks = shifted_ranks;
   double last_shift = 0.0;
   for (double shift = first_shift; failed_ranks > 0.0 && shift < largest_shift; shift *= 2.0) {
-    if (!factors) factors = factorize(*input.diagonal_block, diagonal, shift);
     last_shift = shift;
-    failed_ranks = input.matrix.sum_of_ranks(factors ? 0.0 : 1.0);
+    failed_ranks = ranks_without_factors(shift);
   }
   if (failed_ranks > 0.0)
     throw InputError(
@@ -261,7 +277,6 @@ std::unique_ptr<Preconditioner> make_block_jacobi(const PreconditionerInput& inp
 PreconditionerRow block_jacobi_preconditioner() {
   return {
       .name = "block-jacobi",
-      .description = "incomplete Cholesky factors of each rank's own diagonal block",
       .needs_diagonal_block = true,
       // Per row: starts of block and rows, diagonal, pivots, the entries next to the diagonal, runs of rows, places while they
       // are made, the vector of a solve. Per nonzero: the block; half of it while it is factorized, and twice half of it in single

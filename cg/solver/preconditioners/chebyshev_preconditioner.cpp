@@ -174,9 +174,6 @@ void require_valid(std::string_view name, const PolynomialOptions& polynomial) {
 PreconditionerRow chebyshev_preconditioner() {
   return {
       .name = "chebyshev",
-      .description =
-          "a polynomial in A, scaled by its diagonal: some steps of Chebyshev's iteration, without sums over "
-          "ranks",
       .diagonal = DiagonalUse::where_known,
       .default_degree = usual_degree,
       // b, x, and the vectors of CG that estimates the bounds, with its kept iterate; those of the diagonal.

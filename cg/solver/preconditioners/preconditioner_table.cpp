@@ -59,13 +59,11 @@ PreconditionerRow chebyshev_preconditioner();
 std::span<const PreconditionerRow> preconditioner_table() {
   static const std::array table{
       PreconditionerRow{.name = "none",
-                        .description = "M = 1",
                         .is_diagonal = true,
                         .make = [](const PreconditionerInput& /*input*/) -> std::unique_ptr<Preconditioner> {
                           return std::make_unique<IdentityPreconditioner>();
                         }},
       PreconditionerRow{.name = "jacobi",
-                        .description = "the diagonal of A",
                         .is_diagonal = true,
                         .diagonal = DiagonalUse::needed,
                         .memory = {.bytes_per_row = int64_t{3} * 8},  // the diagonal, its inverse, the result

@@ -49,7 +49,6 @@ enum class DiagonalUse { none, where_known, needed };
 /// One preconditioner, with the properties that callers need before they make one.
 struct PreconditionerRow {
   std::string_view name;
-  std::string_view description;
   bool is_diagonal = false;  ///< M is, and so depends neither on the grid nor on an order of sums
   DiagonalUse diagonal = DiagonalUse::none;
   /// Others work with an operator on several vectors at once, too, as one on all of their elements.
@@ -57,7 +56,7 @@ struct PreconditionerRow {
   int default_degree = 0;  ///< 0: it has no degree
   PieceMemory memory{};
   /// Collective over the ranks of the matrix. Throws InputError, on every rank alike, where the input does
-  /// not suffice.
+  /// not suffice; RunError (memory), alike, without memory for factors; std::bad_alloc for vectors.
   std::unique_ptr<Preconditioner> (*make)(const PreconditionerInput& input) = nullptr;
 };
 
