@@ -30,8 +30,8 @@ struct KernelConfig {
   kernels::KernelOptions options{};
 };
 
-/// All kernels that this processor can run, in the order of the table: each with its preferred loop, and with
-/// its other ones as "<kernel>:<instruction set>" if all are wanted. Lists the others on stderr.
+/// All kernels that this processor can run but those with a use for some matrices only (KernelRow::has_use_for), in the order of the table:
+/// each with its preferred loop, and with its other ones as "<kernel>:<instruction set>" if all are wanted.
 std::vector<KernelConfig> kernel_configs(const kernels::KernelOptions& options, bool has_all_loops = false);
 
 /// The result that a product must have, and the error that another order of the additions may make.
