@@ -1,7 +1,6 @@
 #include "bench/checked_kernel.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <limits>
 #include <stdexcept>
@@ -9,13 +8,12 @@
 
 #include "bench/generated_block.hpp"
 #include "cg/base/errors.hpp"
+#include "cg/base/sample.hpp"
 #include "cg/matrix/npb_vectors.hpp"
 #include "kernels/cpu_features.hpp"
 
 namespace cg2d::bench {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 /// Numbers of (0.5, 1.5), the same in every run.
 HugePageVector operand_of(int64_t size, RandomStream& stream) {
@@ -43,9 +41,9 @@ double ReadBandwidth::measure(int64_t byte_count) const {
   double shortest_s = std::numeric_limits<double>::infinity();
   bool is_right = true;
   for (int batch = 0; batch < batch_count; ++batch) {
-    const auto start = Clock::now();
+    const Stopwatch stopwatch;
     is_right = work.read(pass_count) && is_right;
-    shortest_s = std::min(shortest_s, std::chrono::duration<double>(Clock::now() - start).count());
+    shortest_s = std::min(shortest_s, stopwatch.seconds());
   }
   if (!is_right) throw std::runtime_error("the loop that measures the read bandwidth has a wrong sum");
   constexpr double bytes_per_gigabyte = 1e9;
@@ -69,47 +67,33 @@ std::vector<KernelConfig> kernel_configs(const kernels::KernelOptions& options, 
   return configs;
 }
 
-void ExpectedSums::count_term(size_t index, double product) {
-  magnitudes_[index] += std::abs(product);
-  ++term_counts_[index];
-}
-
-/// Two sums of L products in any two orders differ by at most 2 L u sum |a p|, u = 2^-53 (Higham, Accuracy
-/// and Stability of Numerical Algorithms, section 3.1; terms of u^2 are covered by the numbers being rounded
-/// up).
-bool ExpectedSums::agree_with(std::span<const double> result) const {
-  if (result.size() != sums_.size()) return false;
-  for (size_t k = 0; k < sums_.size(); ++k) {
-    const double tolerance =
-        static_cast<double>(term_counts_[k] + 1) * std::numeric_limits<double>::epsilon() * magnitudes_[k];
-    if (!(std::abs(result[k] - sums_[k]) <= tolerance)) return false;  // catches NaN, too
-  }
-  return true;
-}
-
 ReferenceBlock::ReferenceBlock(kernels::CsrBlock block, kernels::Storage storage)
     : block_(std::move(block)),
-      storage_(storage),
       rows_(static_cast<size_t>(block_.row_count)),
       columns_(storage == kernels::Storage::half ? static_cast<size_t>(block_.column_count) : 0) {
   RandomStream stream;
   p_columns_ = operand_of(block_.column_count, stream);
   p_rows_ = operand_of(block_.row_count, stream);
-  kernels::reference_kernel(storage_)
-      .make(block_.copy(), {})
-      ->multiply(operands(rows_.sums(), columns_.sums()));
-  count_terms();
-}
-
-void ReferenceBlock::count_terms() {
+  const auto add = [](kernels::KnownSum& known, double product) {
+    known.sum += product;
+    known.rounding +=
+        std::abs(product);  // at last KnownSum's bound, of these magnitudes and the number of terms
+  };
+  constexpr double epsilon = std::numeric_limits<double>::epsilon();
+  std::vector<double> bounds(columns_.size(), 2.0 * epsilon);
   for (size_t row = 0; row < rows_.size(); ++row) {
+    const auto begin = static_cast<size_t>(block_.row_starts[row]);
     const auto end = static_cast<size_t>(block_.row_starts[row + 1]);
-    for (auto k = static_cast<size_t>(block_.row_starts[row]); k < end; ++k) {
+    for (auto k = begin; k < end; ++k) {
       const auto column = static_cast<size_t>(block_.columns[k]);
-      rows_.count_term(row, block_.values[k] * p_columns_[column]);
-      if (storage_ == kernels::Storage::half) columns_.count_term(column, block_.values[k] * p_rows_[row]);
+      add(rows_[row], block_.values[k] * p_columns_[column]);
+      if (columns_.empty()) continue;
+      add(columns_[column], block_.values[k] * p_rows_[row]);
+      bounds[column] += epsilon;
     }
+    rows_[row].rounding *= epsilon * static_cast<double>(end - begin + 2);
   }
+  for (size_t column = 0; column < columns_.size(); ++column) columns_[column].rounding *= bounds[column];
 }
 
 CheckedKernel::CheckedKernel(const KernelConfig& config, const ReferenceBlock& reference)
@@ -122,9 +106,9 @@ CheckedKernel::CheckedKernel(const KernelConfig& config, const ReferenceBlock& r
 }
 
 void CheckedKernel::make(const KernelConfig& config, kernels::CsrBlock block) {
-  const auto start = Clock::now();
+  const Stopwatch stopwatch;
   kernel_ = config.row->make(std::move(block), config.options);
-  conversion_ms_ = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+  conversion_ms_ = 1e3 * stopwatch.seconds();
 }
 
 void CheckedKernel::check(const KernelConfig& config, const ReferenceBlock& reference) {
@@ -145,13 +129,12 @@ void Workbench::measure(benchmark::State& state, const BlockSource& source, cons
 }
 
 void Workbench::time(benchmark::State& state) {
-  const auto start = Clock::now();
+  const Stopwatch stopwatch;
   for ([[maybe_unused]] auto iteration : state) {
     kernel_->multiply();
     benchmark::ClobberMemory();
   }
-  const std::chrono::duration<double, std::nano> elapsed = Clock::now() - start;
-  const double ns_per_product = elapsed.count() / static_cast<double>(state.iterations());
+  const double ns_per_product = 1e9 * stopwatch.seconds() / static_cast<double>(state.iterations());
   const auto bytes = static_cast<double>(kernel_->kernel().matrix_byte_count());
   const double bandwidth = read_bandwidth_.at(kernel_->kernel().matrix_byte_count());
   state.counters["ns_per_nonzero"] = ns_per_product / nonzero_count();
@@ -212,7 +195,7 @@ void register_product(Workbench& workbench, const BlockSource& source, const Ker
       benchmark::RegisterBenchmark(name.c_str(), [&workbench, source, config](benchmark::State& state) {
         workbench.measure(state, source, config);
       })->UseRealTime();
-  if (workbench.counter() != nullptr) registered->Iterations(1);
+  if (workbench.counter()) registered->Iterations(1);
 }
 
 int run_registered(Flags& flags, int thread_count, const bool& found_faults) {

@@ -5,6 +5,7 @@
 
 #include <benchmark/benchmark.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -19,6 +20,7 @@
 #include "bench/instruction_counter.hpp"
 #include "cg/base/process_memory.hpp"
 #include "kernels/machine_rates.hpp"
+#include "kernels/product_check.hpp"
 #include "kernels/spmv.hpp"
 
 namespace cg2d::bench {
@@ -30,30 +32,11 @@ struct KernelConfig {
   kernels::KernelOptions options{};
 };
 
-/// All kernels that this processor can run, in the order of the table: each with its preferred loop, and with
-/// its other ones as "<kernel>:<instruction set>" if all are wanted. Lists the others on stderr.
+/// All kernels that this processor can run but those with a use for some matrices only (KernelRow::has_use_for), in the order of the table:
+/// each with its preferred loop, and with its other ones as "<kernel>:<instruction set>" if all are wanted.
 std::vector<KernelConfig> kernel_configs(const kernels::KernelOptions& options, bool has_all_loops = false);
 
-/// The result that a product must have, and the error that another order of the additions may make.
-class ExpectedSums {
- public:
-  explicit ExpectedSums(size_t count) : sums_(count), magnitudes_(count), term_counts_(count) {}
-
-  /// The vector that the reference writes.
-  [[nodiscard]] std::span<double> sums() { return sums_; }
-  size_t size() const { return sums_.size(); }
-  /// Counts one of the products that are added up in sum number `index`.
-  void count_term(size_t index, double product);
-  /// False for NaN, too.
-  bool agree_with(std::span<const double> result) const;
-
- private:
-  std::vector<double> sums_;
-  std::vector<double> magnitudes_;  // sum of the absolute values of the terms
-  std::vector<int64_t> term_counts_;
-};
-
-/// A block with operands, and the result of the reference kernel of its storage.
+/// A block with operands, and the sums of its products.
 class ReferenceBlock {
  public:
   ReferenceBlock(kernels::CsrBlock block, kernels::Storage storage);
@@ -64,19 +47,16 @@ class ReferenceBlock {
     return {.p_columns = p_columns_, .p_rows = p_rows_, .q_rows = q_rows, .q_columns = q_columns};
   }
   bool is_right(std::span<const double> q_rows, std::span<const double> q_columns) const {
-    return rows_.agree_with(q_rows) &&
-           (storage_ == kernels::Storage::whole || columns_.agree_with(q_columns));
+    const auto agree = [](const kernels::KnownSum& sum, double value) { return sum.error_of(value) <= 1.0; };
+    return std::ranges::equal(rows_, q_rows, agree) && std::ranges::equal(columns_, q_columns, agree);
   }
 
  private:
-  void count_terms();
-
   kernels::CsrBlock block_;
-  kernels::Storage storage_;
   HugePageVector p_columns_;  // as in the program
   HugePageVector p_rows_;
-  ExpectedSums rows_;
-  ExpectedSums columns_;  // empty for whole storage
+  std::vector<kernels::KnownSum> rows_;
+  std::vector<kernels::KnownSum> columns_;  // empty for whole storage
 };
 
 /// A kernel that was made for a copy of a block, and has multiplied it once.
@@ -134,14 +114,14 @@ class ReadBandwidth {
 /// several times to find its iteration count.
 class Workbench {
  public:
-  /// counter: counts a product's instructions, and nothing is timed; null: the other way round.
-  explicit Workbench(int thread_count, std::unique_ptr<InstructionCounter> counter = nullptr)
+  /// counter: counts a product's instructions, and nothing is timed; none: the other way round.
+  explicit Workbench(int thread_count, std::optional<InstructionCounter> counter = {})
       : read_bandwidth_(thread_count), counter_(std::move(counter)) {}
 
   /// Sets the counters. A wrong result is an error of the state, and nothing is measured.
   void measure(benchmark::State& state, const BlockSource& source, const KernelConfig& config);
-  /// Null: products are timed.
-  const InstructionCounter* counter() const { return counter_.get(); }
+  /// None: products are timed.
+  const std::optional<InstructionCounter>& counter() const { return counter_; }
   const bool& found_faults() const { return found_faults_; }
 
  private:
@@ -153,7 +133,7 @@ class Workbench {
   double nonzero_count() const { return static_cast<double>(whole_->block().nonzero_count()); }
 
   ReadBandwidth read_bandwidth_;
-  std::unique_ptr<InstructionCounter> counter_;
+  std::optional<InstructionCounter> counter_;
   std::string block_name_;
   std::optional<ReferenceBlock> whole_;
   std::optional<ReferenceBlock> half_;

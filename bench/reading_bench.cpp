@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "bench/bench_flags.hpp"
+#include "cg/base/agreement.hpp"
 #include "cg/base/errors.hpp"
 #include "cg/base/output_file.hpp"
 #include "cg/base/process_memory.hpp"
@@ -43,75 +44,55 @@ struct BenchOptions {
 
 // ---------------------------------------------------------------- the files
 
-/// Text that goes to a file in pieces.
-class MarketWriter {
- public:
-  explicit MarketWriter(const std::string& path) : file_(path) {}
-  template <typename... Values>
-  void add(fmt::format_string<Values...> format, Values&&... values) {
-    constexpr size_t piece_bytes = size_t{1} << 20;
-    fmt::format_to(std::back_inserter(text_), format, std::forward<Values>(values)...);
-    if (text_.size() >= piece_bytes) flush();
-  }
-  void commit() {
-    flush();
-    file_.commit();
-  }
-
- private:
-  void flush() {
-    file_.write({text_.data(), text_.size()});
-    text_.clear();
-  }
-
-  cg2d::OutputFile file_;
-  fmt::memory_buffer text_;
-};
+template <typename... Values>
+void add(cg2d::OutputFile& file, fmt::format_string<Values...> format, Values&&... values) {
+  file.write(fmt::format(format, std::forward<Values>(values)...));
+}
 
 /// The lower triangle of a Laplacian with 7 points: short lines, values of one digit, neighbouring columns.
-void write_laplacian(MarketWriter& writer, double byte_count) {
+void write_laplacian(cg2d::OutputFile& file, double byte_count) {
   constexpr double bytes_per_row = 75.0;
   const auto n = static_cast<int64_t>(std::cbrt(byte_count / bytes_per_row));
   const int64_t order = n * n * n;
-  writer.add("%%MatrixMarket matrix coordinate real symmetric\n{0} {0} {1}\n", order, 4 * order - 3 * n * n);
+  add(file, "%%MatrixMarket matrix coordinate real symmetric\n{0} {0} {1}\n", order, 4 * order - 3 * n * n);
   for (int64_t i = 0; i < order; ++i) {
-    if (i >= n * n) writer.add("{} {} -1\n", i + 1, i - n * n + 1);
-    if (i / n % n > 0) writer.add("{} {} -1\n", i + 1, i - n + 1);
-    if (i % n > 0) writer.add("{} {} -1\n", i + 1, i);
-    writer.add("{0} {0} 6\n", i + 1);
+    if (i >= n * n) add(file, "{} {} -1\n", i + 1, i - n * n + 1);
+    if (i / n % n > 0) add(file, "{} {} -1\n", i + 1, i - n + 1);
+    if (i % n > 0) add(file, "{} {} -1\n", i + 1, i);
+    add(file, "{0} {0} 6\n", i + 1);
   }
 }
 
 /// The lower triangle of a matrix with 20 (pattern: 45) random columns per row, one from each of as many equal parts
 /// of the row; values of 6 to 17 digits.
-void write_random(MarketWriter& writer, double byte_count, bool is_pattern) {
+void write_random(cg2d::OutputFile& file, double byte_count, bool is_pattern) {
   const int64_t per_row = is_pattern ? 45 : 20;
   const auto order = static_cast<int64_t>(byte_count / (is_pattern ? 645.0 : 610.0));
-  writer.add("%%MatrixMarket matrix coordinate {0} symmetric\n{1} {1} {2}\n", is_pattern ? "pattern" : "real",
-             order, order + (order - per_row) * per_row);
+  add(file, "%%MatrixMarket matrix coordinate {0} symmetric\n{1} {1} {2}\n", is_pattern ? "pattern" : "real",
+      order, order + (order - per_row) * per_row);
   std::mt19937_64 random(1);
   std::uniform_real_distribution<double> value(-1.0, 0.0);
   for (int64_t i = 0; i < order; ++i) {
     const int64_t width = i / per_row;
     for (int64_t k = 0; k < (width > 0 ? per_row : 0); ++k) {
       const auto column = k * width + static_cast<int64_t>(random() % static_cast<uint64_t>(width));
-      writer.add("{} {}", i + 1, column + 1);
-      if (!is_pattern) writer.add(" {:.{}g}", value(random), 6 + random() % 12);
-      writer.add("\n");
+      add(file, "{} {}", i + 1, column + 1);
+      if (!is_pattern) add(file, " {:.{}g}", value(random), 6 + random() % 12);
+      add(file, "\n");
     }
-    writer.add(is_pattern ? fmt::runtime("{0} {0}\n") : fmt::runtime("{0} {0} {1}\n"), i + 1, 2 * per_row);
+    add(file, is_pattern ? fmt::runtime("{0} {0}\n") : fmt::runtime("{0} {0} {1}\n"), i + 1, 2 * per_row);
   }
 }
 
 void write_matrix(const BenchOptions& options, const std::string& path) {
-  MarketWriter writer(path);
+  cg2d::OutputFile file(path);
   const double byte_count = 1e6 * options.megabytes;
   if (options.matrix == "laplace") {
-    write_laplacian(writer, byte_count);
+    write_laplacian(file, byte_count);
   } else {
-    write_random(writer, byte_count, options.matrix == "pattern");
+    write_random(file, byte_count, options.matrix == "pattern");
   }
-  writer.commit();
+  file.commit();
 }
 
 /// A folder of this job, with what is in it.
@@ -119,7 +100,12 @@ class OwnFolder {
  public:
   OwnFolder(const std::string& parent, RankGroup& group) : is_mine_(group.rank() == 0) {
     path_ = group.broadcast(fmt::format("{}/cg2d_reading_bench_{}", parent, ::getpid()));
-    if (is_mine_) std::filesystem::create_directory(path_);
+    cg2d::agree_on(group, [&] {
+      std::error_code error;
+      if (is_mine_) std::filesystem::create_directory(path_, error);
+      if (error)
+        throw cg2d::RunError(cg2d::ExitCode::cannot_create, "cannot create {}: {}", path_, error.message());
+    });
   }
   ~OwnFolder() {
     std::error_code ignored;
@@ -299,8 +285,9 @@ void run(cg2d::bench::Flags& flags, RankGroup& group) {
   const auto file_bytes = size_t{1'000'000} * static_cast<size_t>(options.megabytes);
   ReadingUnderTest reading(
       folder, options.warms_memory ? 2 * file_bytes / static_cast<size_t>(group.size()) : 0, group);
-  if (group.rank() == 0) write_matrix(options, reading.text_path());
-  group.barrier();
+  cg2d::agree_on(group, [&] {
+    if (group.rank() == 0) write_matrix(options, reading.text_path());
+  });
   Seconds seconds;
   reading.read_text(seconds);
   const auto peak_bytes = cg2d::peak_resident_bytes();

@@ -153,7 +153,7 @@ int time_products(Flags& flags) {
 int count_instructions(Flags& flags) {
   const auto configs = configs_of({.tuning = flags.take_tuning()}, true, {0});
   Workbench workbench(1, cg2d::bench::make_instruction_counter());
-  benchmark::AddCustomContext("instructions_by", std::string(workbench.counter()->means()));
+  benchmark::AddCustomContext("instructions_by", std::string(workbench.counter()->means));
   utsname system{};
   uname(&system);
   benchmark::AddCustomContext("processor", system.machine);

@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -22,6 +21,7 @@
 #include "cg/base/errors.hpp"
 #include "cg/base/process_memory.hpp"
 #include "cg/base/sample.hpp"
+#include "cg/base/values.hpp"
 #include "cg/machine/blas/blas_library.hpp"
 #include "cg/machine/environment.hpp"
 #include "cg/matrix/matrix_source.hpp"
@@ -36,7 +36,6 @@ namespace {
 using cg2d::Stencil;
 using cg2d::comm::RankGroup;
 using cg2d::kernels::StreamWriter;
-using Clock = std::chrono::steady_clock;
 
 struct BenchOptions {
   std::vector<std::string> stencils;
@@ -65,10 +64,9 @@ std::vector<Timed> time_in_turns(RankGroup& group, const std::vector<Work>& work
   std::vector<std::vector<double>> seconds(works.size());
   const auto time_of = [&](const Work& work, int calls) {
     group.barrier();
-    const auto begin = Clock::now();
+    const cg2d::Stopwatch stopwatch;
     for (int k = 0; k < calls; ++k) work.call();
-    const std::chrono::duration<double> elapsed = Clock::now() - begin;
-    return group.maximum(elapsed.count()) / calls;
+    return group.maximum(stopwatch.seconds()) / calls;
   };
   std::vector<int> calls;
   for (const auto& work : works) {
@@ -235,20 +233,11 @@ void time_stencil(const std::string& text, RankGroup& group, const BenchOptions&
   print_table(group, text, stencil, time_in_turns(group, works, options));
 }
 
-std::vector<std::string> words_of(const std::string& list) {
-  std::vector<std::string> words;
-  for (size_t begin = 0; begin <= list.size();) {
-    const auto end = std::min(list.find(',', begin), list.size());
-    words.push_back(list.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return words;
-}
-
 void run(cg2d::bench::Flags& flags, RankGroup& group) {
   cg2d::keep_blas_on_one_thread();
   BenchOptions options;
-  options.stencils = words_of(flags.take("stencils", "laplace3d:128x128x128,laplace3d:256x256x256"));
+  options.stencils =
+      cg2d::split_at(flags.take("stencils", "laplace3d:128x128x128,laplace3d:256x256x256"), ',');
   options.transport = flags.take_choice("transport", {"two-sided", "native", "put", "shared"});
   options.thread_count = flags.take_count("threads", 1);
   options.batch_count = flags.take_count("batches", 9);

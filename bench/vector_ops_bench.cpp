@@ -2,7 +2,6 @@
 // checked before anything is timed.
 
 #include <array>
-#include <chrono>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -11,13 +10,13 @@
 
 #include "bench/bench_flags.hpp"
 #include "bench/checked_kernel.hpp"
+#include "cg/base/sample.hpp"
 #include "cg/machine/blas/blas_library.hpp"
 #include "cg/solver/vector_ops.hpp"
 
 namespace {
 
 using cg2d::VectorOps;
-using Clock = std::chrono::steady_clock;
 
 // Keeps integers exact (one binary place more) and y bounded over any number of iterations.
 constexpr double factor = 0.5;
@@ -86,13 +85,12 @@ bool is_right(const Operation& operation, int64_t size, int thread_count) {
 void time_operation(benchmark::State& state, const Operation& operation, int64_t size, int thread_count) {
   Operands operands(size);
   VectorOps ops(thread_count);
-  const auto start = Clock::now();
+  const cg2d::Stopwatch stopwatch;
   for ([[maybe_unused]] auto iteration : state) {
     operation.call(ops, operands.x, operands.y);
     benchmark::ClobberMemory();
   }
-  const std::chrono::duration<double, std::nano> elapsed = Clock::now() - start;
-  const double ns_per_call = elapsed.count() / static_cast<double>(state.iterations());
+  const double ns_per_call = 1e9 * stopwatch.seconds() / static_cast<double>(state.iterations());
   // Plain numbers: the rates of Google Benchmark carry units of their own.
   const auto elements = static_cast<double>(size);
   state.counters["ns_per_element"] = ns_per_call / elements;

@@ -17,7 +17,6 @@ class NodeMap {
   /// node_of[rank]: any number that is the same for all ranks of a node.
   explicit NodeMap(const std::vector<int>& node_of);
 
-  int rank_count() const { return static_cast<int>(node_of_.size()); }
   int node_count() const { return static_cast<int>(ranks_.size()); }
   int node_of(int rank) const { return node_of_[static_cast<size_t>(rank)]; }
   /// In growing order.

@@ -47,7 +47,10 @@ class MpiPutPort final : public PutPort {
     std::ranges::fill(window_->memory(), 0.0);
     if (window_->is_window()) check(MPI_Win_sync(window_->handle()), "MPI_Win_sync");
     group.barrier();
-    if (group.waiter().mode() == WaitMode::yield) bells_ = std::make_unique<Doorbells>(group);
+    if (group.waiter().mode() == WaitMode::yield) {
+      bells_ = std::make_unique<Doorbells>(group);
+      if (!bells_->reaches(group.rank())) bells_.reset();
+    }
   }
 
   [[nodiscard]] std::span<double> memory() override { return window_->memory(); }
@@ -88,22 +91,25 @@ class MpiPutPort final : public PutPort {
     std::chrono::steady_clock::time_point last_call{};
     uint64_t rung = 0;
     group_.waiter().expect(sender);
-    group_.waiter().wait_until(
-        [&] {
-          if (bells_) rung = bells_->rung(Bell::sent);
-          if (seen.load(std::memory_order_acquire) == number) return true;
-          if (!window_->is_window()) return false;
-          const auto now = std::chrono::steady_clock::now();
-          if (now - last_call >= time_between_calls) {
-            let_mpi_work();
-            last_call = now;
-          }
-          return false;
-        },
-        [&] {
-          if (bells_) bells_->sleep_unless_rung(Bell::sent, rung);
-          let_mpi_work();
-        });
+    const auto is_there = [&] {
+      if (bells_) rung = bells_->rung(Bell::sent);
+      if (seen.load(std::memory_order_acquire) == number) return true;
+      if (!window_->is_window()) return false;
+      const auto now = std::chrono::steady_clock::now();
+      if (now - last_call >= time_between_calls) {
+        let_mpi_work();
+        last_call = now;
+      }
+      return false;
+    };
+    if (bells_) {
+      group_.waiter().wait_until(is_there, [&] {
+        bells_->sleep_unless_rung(Bell::sent, rung);
+        let_mpi_work();
+      });
+    } else {
+      group_.waiter().wait_until(is_there);
+    }
     if (window_->is_window()) check(MPI_Win_sync(window_->handle()), "MPI_Win_sync");
   }
 
@@ -144,7 +150,7 @@ class MpiPutPort final : public PutPort {
   RankGroup& group_;
   int64_t answer_offset_;  // offset of an element that nobody writes, after the others
   std::shared_ptr<RmaWindow> window_;
-  std::unique_ptr<Doorbells> bells_;  // only where waiting ranks yield
+  std::unique_ptr<Doorbells> bells_;  // only where waiting ranks yield, and share memory for them
 };
 
 /// element_count: of memory on this rank.

@@ -44,12 +44,18 @@ MPI_Comm RankGroup::part(const std::vector<int>& ranks) {
 }
 
 std::shared_ptr<RmaWindow> RankGroup::borrow_window(int64_t element_count, int ranks_per_node) {
+  const auto is_free = [&](const std::shared_ptr<RmaWindow>& window) {
+    return window.use_count() == 1 && window->ranks_per_node() == ranks_per_node;
+  };
   for (const auto& window : windows_) {
-    const bool fits =
-        window->ranks_per_node() == ranks_per_node && std::ssize(window->memory()) >= element_count;
-    if (fits && window.use_count() == 1) return window;
+    if (is_free(window) && std::ssize(window->memory()) >= element_count) return window;
   }
-  const auto size = std::bit_ceil(static_cast<uint64_t>(element_count));
+  // The new one serves in place of all that were too small. A little larger, so that it serves more often.
+  std::erase_if(windows_, is_free);
+  constexpr uint64_t steps_per_doubling = 16;
+  const auto count = static_cast<uint64_t>(element_count);
+  const auto step = std::max<uint64_t>(std::bit_ceil(count) / steps_per_doubling, 1);
+  const auto size = (count + step - 1) / step * step;
   return windows_.emplace_back(
       std::make_shared<RmaWindow>(*this, static_cast<int64_t>(size), ranks_per_node));
 }

@@ -37,8 +37,8 @@ class RankGroup {
   [[nodiscard]] MPI_Comm part(const std::vector<int>& ranks);
 
   /// A window of at least the given number of elements on each rank, contents unspecified. Reuses a released
-  /// one, since MPI takes long to make one. Collective; all ranks ask for the same size, and release windows
-  /// in the same order. Set-up only.
+  /// one, since MPI takes long to make one, or frees those that are too small. Collective; all ranks ask for
+  /// the same size, and release windows in the same order. Set-up only.
   [[nodiscard]] std::shared_ptr<RmaWindow> borrow_window(int64_t element_count, int ranks_per_node);
 
   int rank() const { return rank_; }

@@ -31,7 +31,7 @@ Traffic traffic_of(const Schedule& schedule, const GroupPieces& pieces) {
 }  // namespace
 
 Schedule all_gather_schedule(int group_size, int member) {
-  Schedule schedule{.group_size = group_size, .steps = {}};
+  Schedule schedule;
   for (int distance = 1; distance < group_size; distance *= 2) {
     ScheduleStep step;
     if (is_power_of_two(group_size)) {
@@ -64,7 +64,7 @@ Schedule reduce_scatter_schedule(int group_size, int member) {
 }
 
 Schedule all_reduce_schedule(int group_size, int member) {
-  Schedule schedule{.group_size = group_size, .steps = {}};
+  Schedule schedule;
   const int core_size = largest_power_of_two_within(group_size);
   const PieceRun everything{.first = 0, .count = group_size};
   const bool folded_in = member >= core_size;

@@ -37,7 +37,6 @@ struct ScheduleStep {
 
 /// The steps of one member of a group, in order.
 struct Schedule {
-  int group_size = 1;
   std::vector<ScheduleStep> steps;
 };
 

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <string>
 #include <utility>
 
@@ -46,7 +47,9 @@ off_t file_size(uint64_t byte_count) { return mark_offset(byte_count) + static_c
 
 /// Every page is made here, by its owner: where there is no room it must fail now.
 bool fill(int descriptor, uint64_t byte_count, const Mark& mark) {
-  return posix_fallocate(descriptor, 0, file_size(byte_count)) == 0 &&
+  int error = EINTR;  // where the program was stopped meanwhile
+  while (error == EINTR) error = posix_fallocate(descriptor, 0, file_size(byte_count));
+  return error == 0 &&
          pwrite(descriptor, mark.data(), sizeof mark, mark_offset(byte_count)) == ssize_t{sizeof mark};
 }
 

@@ -171,7 +171,7 @@ class ChunkArranger {
   std::vector<int64_t> entries_;  // by step, then lane
 };
 
-/// The position of the next chunk of a column block, and of the positions of its window.
+/// The position of the next chunk of a column block, and of the positions of its window. One for each window: sell_windows().
 struct Place {
   int64_t chunk = 0;
   int64_t step = 0;

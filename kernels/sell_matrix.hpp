@@ -114,6 +114,11 @@ std::vector<SellBands> sell_parts(const CsrBlock& block, int thread_count, const
 /// to be lent to them. Throws std::invalid_argument for sizes that are not those of such a band.
 std::vector<SellBands> external_sell_parts(const ExternalArrays& block, const SellShape& shape);
 
+/// KernelRow::windows of a format made by sell_parts(): the first chunk of each, and its place while the format is made.
+constexpr WindowMemory sell_windows(int64_t rows) {
+  return {.rows = rows, .bytes = sizeof(int64_t), .making_bytes = 3 * sizeof(int64_t)};
+}
+
 // ---------------------------------------------------------------- kernels
 
 // In entries: fetches 8 kB of values and 2 kB of columns before their use.

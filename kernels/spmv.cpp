@@ -96,6 +96,15 @@ std::unique_ptr<SpmvKernel> KernelRow::make_external(const ExternalArrays& block
   return external_maker(block, checked(*this, options));
 }
 
+int64_t KernelRow::window_bytes(int64_t row_count, int64_t column_count, bool while_made) const {
+  const auto bytes_of = [&](int64_t rows, int64_t bytes) {
+    const int64_t width = defaults.block_width.value_or(max_block_width);
+    return (rows + windows.rows - 1) / windows.rows * ((column_count + width - 1) / width) * bytes;
+  };
+  const int64_t made = while_made ? bytes_of(std::min(row_count, most_panel_rows), windows.making_bytes) : 0;
+  return bytes_of(row_count, windows.bytes) + made;
+}
+
 std::span<const KernelRow> kernel_table() {
   static const std::array table{
       scalar_kernel(),    csr_simd_kernel(),         csr_short_kernel(),          sell_kernel(),

@@ -137,7 +137,7 @@ struct KernelOptions {
   /// be in the block. Where they meet, p_rows and p_columns are then the same numbers.
   std::optional<int64_t> column_of_row_0{};
   /// Of reproducible sums: for each row of the block a power of two that is no less than the sum of the magnitudes in the whole
-  /// row of the matrix, of which the block may have a part (row_magnitude_bound()). Empty: sums as usual.
+  /// row of the matrix, of which the block may have a part (agree_on_row_bounds() in cg/solver/assembled_operator.cpp). Empty: sums as usual.
   std::span<const double> row_bounds{};
   /// A power of two, no less than the number of entries of any row of the matrix: sums have the same bits in any order and any cut of the
   /// matrix into blocks (exact_sums.hpp), for one vector. 0: sums as usual.
@@ -145,6 +145,13 @@ struct KernelOptions {
 };
 
 using KernelMaker = std::unique_ptr<SpmvKernel> (*)(CsrBlock block, const KernelOptions& options);
+
+/// Memory of a format in column blocks for each window of rows in each column block, whether it has entries or not.
+struct WindowMemory {
+  int64_t rows = 1;          ///< rows of a window
+  int64_t bytes = 0;         ///< stored
+  int64_t making_bytes = 0;  ///< more, while the windows of up to KernelRow::most_panel_rows are made
+};
 
 /// One kernel, with the properties that callers need before they make one: nothing outside of a
 /// kernel's own file depends on its name.
@@ -171,6 +178,7 @@ struct KernelRow {
   bool converts = false;  ///< makes a format of its own from the CSR; for a moment both are in memory
   /// Bytes per nonzero that it takes beside the CSR while it converts, where these are more than its format's.
   double conversion_bytes_per_nonzero = 0.0;
+  WindowMemory windows{};
   /// Doubles that each thread has for a column, with half storage.
   int doubles_per_column = 1;
   Tuning defaults{};
@@ -197,6 +205,8 @@ struct KernelRow {
   bool is_default_for_several = false;
 
   bool stores_half() const { return storage == Storage::half; }
+  /// Bytes that the windows of a block take, with the default block width; while_made: most at once, until the format is made.
+  int64_t window_bytes(int64_t row_count, int64_t column_count, bool while_made = false) const;
   /// Whether make() and make_external() take so many vectors.
   bool takes(int vector_count) const { return vector_count == 1 || makes_several; }
   bool takes_external(int vector_count) const { return external_maker != nullptr && takes(vector_count); }

@@ -343,6 +343,7 @@ KernelRow csr_short_kernel() {
           "vector registers, with gathers",
       .bytes_per_nonzero = 10.0,
       .converts = true,
+      .windows = {.bytes = sizeof(uint32_t)},
       .defaults = csr_short::defaults,
       .instruction_sets = of_this_processor(all_instruction_sets),
       .measured_instruction_set = measured_set<csr_short::make, all_instruction_sets>,

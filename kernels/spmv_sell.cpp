@@ -100,14 +100,15 @@ namespace {
 namespace sell {
 
 constexpr int default_block_width = 2048;
+constexpr int64_t window_rows = 512;
 
 /// Sums as usual, or reproducible where the options have most_terms.
 SellForm form_for(const KernelOptions& options) {
   const auto set = *options.instruction_set;
-  return {
-      .name = "sell",
-      .shape = {.block_width = options.tuning.block_width.value_or(default_block_width), .window_rows = 512},
-      .loop = options.most_terms > 0.0 ? exact_sell_loop(set) : CG2D_OF_SET(set, sell::loop_for)};
+  return {.name = "sell",
+          .shape = {.block_width = options.tuning.block_width.value_or(default_block_width),
+                    .window_rows = window_rows},
+          .loop = options.most_terms > 0.0 ? exact_sell_loop(set) : CG2D_OF_SET(set, sell::loop_for)};
 }
 
 }  // namespace sell
@@ -122,6 +123,7 @@ KernelRow sell_kernel() {
       .is_tried = true,
       .bytes_per_nonzero = 10.5,
       .converts = true,
+      .windows = sell_windows(sell::window_rows),
       .defaults = {.prefetch_distance = default_sell_prefetch_distance,
                    .block_width = sell::default_block_width},
       .instruction_sets = of_this_processor(all_instruction_sets),

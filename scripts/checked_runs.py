@@ -45,7 +45,7 @@ class OneLineParser(command_line.OneLineParser):
 
     def __init__(self, name, transports=TRANSPORTS, *, seconds, late="", program, **texts):
         usage = texts.pop("usage", f"scripts/{name} [options] [-- options of cg2d run]")
-        super().__init__(prog=name, usage=usage, allow_abbrev=False, **texts)
+        super().__init__(prog=name, usage=usage, **texts)
         self.add_argument("--transports", type=some_of(TRANSPORTS), default=list(transports), metavar="LIST",
                           help=f"default: {','.join(transports)}; with :2 on pretended nodes of 2 ranks; empty for none")  # fmt: skip
         self.add_argument("--seconds", type=int, choices=range(1, 3601), default=seconds, metavar="S",

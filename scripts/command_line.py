@@ -11,6 +11,9 @@ from report_parts.make_report import write
 
 
 class OneLineParser(argparse.ArgumentParser):
+    def __init__(self, **options):
+        super().__init__(**options, allow_abbrev=False)
+
     def error(self, message):
         raise ReportError(USAGE, f"{message}; see --help")
 

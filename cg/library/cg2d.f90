@@ -1,4 +1,5 @@
-! The C interface of cg2d for Fortran (iso_c_binding): one interface per function of cg2d.h, which says what they do.
+! The C interface of cg2d for Fortran (iso_c_binding): one interface per function of cg2d.h, which says what they do,
+! but cg2d_ranks_create(), in whose place cg2d_ranks_create_fortran() stands.
 ! Compile this file with your program. Texts that are given end with c_null_char; cg2d_text() makes those that are
 ! returned into Fortran's. Rows, columns and elements are numbered from 0, as in C.
 module cg2d

@@ -4,8 +4,7 @@ namespace cg2d {
 
 comm::Schedule schedule_of(const StepPart& part, const comm::BlockLayout& layout, int rank,
                            comm::SumForm form) {
-  const auto grid = layout.grid();
-  if (part.phase == Phase::dot) return comm::all_reduce_schedule(grid.rank_count(), rank);
+  if (part.phase == Phase::dot) return comm::all_reduce_schedule(layout.grid().rank_count(), rank);
   if (part.is_move()) {
     comm::ScheduleStep step{.send_to = layout.shuffle_destination(rank),
                             .sent = {.first = layout.row_piece_of(rank), .count = 1},
@@ -15,7 +14,7 @@ comm::Schedule schedule_of(const StepPart& part, const comm::BlockLayout& layout
       std::swap(step.send_to, step.receive_from);
       std::swap(step.sent, step.received);
     }
-    return {.group_size = grid.rank_count(), .steps = {step}};
+    return {.steps = {step}};
   }
   const auto over =
       part.group == StepGroup::process_row ? comm::Line::process_row : comm::Line::process_column;

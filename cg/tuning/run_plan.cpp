@@ -218,8 +218,9 @@ MemoryPlan plan_memory(const MatrixFacts& matrix, int64_t working_bytes, const C
                           (static_cast<double>(columns.size()) / n);
   const auto row_start_bytes = static_cast<int64_t>(sizeof(int64_t)) * (rows.size() + 1) * (1 + strips.count);
   plan.block_bytes = saturated_sum(saturated(peak_bytes_per_nonzero(kernel, strips.copied_share) * nonzeros),
-                                   row_start_bytes);
-  plan.format_bytes = saturated_sum(saturated(kernel.bytes_per_nonzero * nonzeros), row_start_bytes);
+                                   row_start_bytes + kernel.window_bytes(rows.size(), columns.size(), true));
+  plan.format_bytes = saturated_sum(saturated(kernel.bytes_per_nonzero * nonzeros),
+                                    row_start_bytes + kernel.window_bytes(rows.size(), columns.size()));
   constexpr int64_t solver_pieces = 4;  // x, z, r, and q where it has to move
   int64_t elements = columns.size() + rows.size() + solver_pieces * piece.size() +
                      received_to_add(comm::summation_schedule(layout, rank, configuration.sum_form),

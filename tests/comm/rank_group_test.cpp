@@ -13,6 +13,8 @@
 #include <vector>
 
 #include "comm/mpi_handles.hpp"
+#include "comm/rma_window.hpp"
+#include "comm/shared_segment.hpp"
 #include "support/mpi_test.hpp"
 
 namespace cg2d::comm::rank_group_test {
@@ -127,6 +129,21 @@ TEST_P(RankGroupTest, TextsArriveInOrder) {
     EXPECT_EQ(group_.receive_text(source), "");
   }
   group_.barrier();
+}
+
+TEST_P(RankGroupTest, AWindowIsLittleLargerThanWasAskedForAndIsReusedOrFreed) {
+  if (const auto why = why_not_mapped(group_); !why.empty()) GTEST_SKIP() << why;
+  auto window = group_.borrow_window(1025, 0);
+  EXPECT_LE(window->memory().size(), 1025U + 1025U / 8);
+  EXPECT_EQ(window.use_count(), 2);
+  const auto* const first = window.get();
+  window.reset();
+  window = group_.borrow_window(1000, 0);
+  EXPECT_EQ(window.get(), first);
+  const std::weak_ptr<RmaWindow> released = window;
+  window.reset();
+  window = group_.borrow_window(3000, 0);
+  EXPECT_TRUE(released.expired());
 }
 
 /// A tick source that counts how often it is read.

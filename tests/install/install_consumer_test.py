@@ -55,8 +55,7 @@ class InstallConsumer(ProgramTest):
             for link in re.findall(r"\]\(([^)#\s]+README\.md)", readme.read_text()):
                 self.assertTrue((readme.parent / link).is_file(), f"{readme}: {link}")
         self.assertTrue((self.prefix / "share" / "cg2d" / "report_parts" / "__main__.py").is_file())
-        for script in ("run.slurm", "sweep.slurm"):
-            self.assertTrue(os.access(self.prefix / "share" / "cg2d" / script, os.X_OK))
+        self.assertTrue(os.access(self.prefix / "share" / "cg2d" / "run.slurm", os.X_OK))
 
     def test_uninstall_leaves_nothing(self):
         for others in (False, True):

@@ -165,7 +165,12 @@ class Comparison(RegressionTest):
 class Refusals(RegressionTest):
     def test_wrong_usage(self):
         self.assert_refused(USAGE, "unrecognized arguments: --nope", "--nope")
+        self.assert_refused(USAGE, "unrecognized arguments: --class S", "--class", "S")
         self.assert_refused(USAGE, "--new needs --compare", "--new", self.measured)
+        self.assert_refused(USAGE, "--within needs --compare", "--within", "3")
+        for option, value in (("--output", "new.json"), ("--min-time", "1"), ("--build-dir", ".")):
+            pattern = f"{option} has no meaning with --new"
+            self.assert_refused(USAGE, pattern, option, value, "--compare", self.measured, "--new", self.measured)
         self.assert_refused(USAGE, "--classes: must be letters", "--classes", "X")
         self.assert_refused(USAGE, "--shapes: must be ranks x threads", "--shapes", "2")
         self.assert_refused(USAGE, "--within: must be a number > 0", "--within", "nan")

@@ -88,9 +88,11 @@ class ReleaseCheck(TreeTest):
         self.assert_only_fault("the tag is free", self.check())
         self.git("tag", "--delete", "v1.2.3")
         self.assert_only_fault("the same in the program", self.check("--program", PROGRAM))
-        log = self.file("log", "==> stage format: passed in 3 s\n")
-        self.assert_only_fault("scripts/test --thorough passed", self.check("--log", log))
-        log.write_text("==> all stages passed: 312 tests in 2000 s (format 3 s)\n")
+        log = self.folder / "log"
+        for text in ("stage emulate: passed in 3 s", "all stages passed: 312 tests in 2000 s (format 3 s, release 9 s)"):
+            log.write_text(f"==> {text}\n")
+            self.assert_only_fault("scripts/test --thorough passed", self.check("--log", log))
+        log.write_text("==> all stages passed: 312 tests in 2000 s (format 3 s, release 9 s, emulate 9 s)\n")
         self.assertEqual(self.check("--log", log).exit_code, SUCCESS)
 
     def test_usage(self):

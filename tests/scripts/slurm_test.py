@@ -33,10 +33,10 @@ class SlurmTest(ProgramTest):
     def stand_in(path, line):
         executable(path, f"#!/bin/sh\n{line}\n")
 
-    def job(self, script, *arguments, when=None):
+    def job(self, *arguments, when=None):
         """One start of the script, which gets SIGTERM when `when` says so. Returns whether it has queued itself again."""
         self.requeued.unlink(missing_ok=True)
-        command = ["bash", str(PROJECT / "scripts" / script), *arguments]
+        command = ["bash", str(PROJECT / "scripts" / "run.slurm"), *arguments]
         with (self.folder / "output").open("w") as stdout:
             process = start(command, cwd=self.folder, env=self.environment, stdout=stdout)
             try:
@@ -66,7 +66,7 @@ class Run(SlurmTest):
             def has_saved(before=before):
                 return state.exists() and len(set(state.iterdir()) - before) >= 2
 
-            if not self.job("run.slurm", *arguments, "--checkpoint-interval", "0s", when=has_saved if number <= 2 else None):
+            if not self.job(*arguments, "--checkpoint-interval", "0s", when=has_saved if number <= 2 else None):
                 self.assertEqual(self.code, SUCCESS, self.stderr)
                 return number
         raise AssertionError("no end")
@@ -91,18 +91,18 @@ class Run(SlurmTest):
         program = self.folder / "program"
         self.stand_in(program, f"exit {INTERRUPTED}")
         self.environment.update(CG2D=str(program), CG2D_LAUNCHER="env")
-        self.assertFalse(self.job("run.slurm", "run", "--class", "S"))
+        self.assertFalse(self.job("run", "--class", "S"))
         self.assertEqual(self.code, INTERRUPTED)
         self.assertIn("nothing was saved", self.stderr)
         self.stand_in(program, f"mkdir cg2d-state-17; echo $* >cg2d-state-17/arguments; exit {INTERRUPTED}")
-        self.assertTrue(self.job("run.slurm", "run", "--class", "S"))
+        self.assertTrue(self.job("run", "--class", "S"))
         words = (self.folder / "cg2d-state-17" / "arguments").read_text()
         self.assertEqual(words, "run --class S --progress --checkpoint cg2d-state-17 --restart cg2d-state-17\n")
 
     def test_a_failure_is_not_queued_again(self):
-        self.assertFalse(self.job("run.slurm", "run", "--class", "Q"))
+        self.assertFalse(self.job("run", "--class", "Q"))
         self.assertEqual(self.code, USAGE)
-        self.assertFalse(self.job("run.slurm", "sweep"))
+        self.assertFalse(self.job("tune"))
         self.assertEqual(self.code, USAGE)
         self.assertEqual(len(self.stderr.splitlines()), 1)
 
@@ -111,16 +111,15 @@ class Run(SlurmTest):
         words = self.folder / "words"
         for name in ("mpiexec", "srun"):
             self.stand_in(self.folder / "tools" / name, f'echo "$(basename "$0") $*" >{words}')
-        for script, command in (("run.slurm", "run"), ("sweep.slurm", "sweep")):
-            arguments = (command,) if script == "run.slurm" else ()
+        for command in ("run", "sweep"):
             for launcher, cpus, expected in (
                 ("", "1", "mpiexec -n 2 -bind-to core "),
                 ("", "4", "mpiexec -n 2 -bind-to none "),
                 ("srun --mpi=pmi2", "4", "srun --mpi=pmi2 --cpus-per-task=4 "),
             ):
-                with self.subTest(script=script, launcher=launcher, cpus=cpus):
+                with self.subTest(command=command, launcher=launcher, cpus=cpus):
                     self.environment.update(CG2D_LAUNCHER=launcher, SLURM_CPUS_PER_TASK=cpus)
-                    self.assertFalse(self.job(script, *arguments, "--class", "S"))
+                    self.assertFalse(self.job(command, "--class", "S"))
                     self.assertEqual(self.code, SUCCESS, self.stderr)
                     self.assertTrue(words.read_text().startswith(f"{expected}{PROGRAM} {command} "), words.read_text())
 
@@ -135,7 +134,7 @@ class Sweep(SlurmTest):
         arguments = ("--class", "S", "--repeat", "5", "--retries", "0", *FIXED)
         for number in range(1, 10):
             before = lines()
-            if not self.job("sweep.slurm", *arguments, when=(lambda: lines() >= before + 2) if number <= 2 else None):
+            if not self.job("sweep", *arguments, when=(lambda: lines() >= before + 2) if number <= 2 else None):
                 break
             self.assertGreater(lines(), before)
         self.assertGreaterEqual(number, 2)

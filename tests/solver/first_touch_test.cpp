@@ -66,6 +66,22 @@ TEST(OverlapMemoryTest, StripsTakeWhatThePlanSays) {
   }
 }
 
+// The windows of a format in column blocks take memory whether they have entries or not: with short rows more than the entries.
+TEST(FormatMemoryTest, FormatsOfShortRowsTakeWhatThePlanSays) {
+  constexpr int64_t n = 1'000'000;
+  const auto layout = comm::BlockLayout::even(n, {.columns = 1, .rows = 1});
+  for (const auto* name : {"csr-short", "sell"}) {
+    SCOPED_TRACE(name);
+    const auto plan =
+        plan_memory({.key = {.order = n}, .nonzero_count = double{n}}, 0, {.kernel = name}, layout, 0);
+    const auto product =
+        make_block_product(kernels::kernel_named(name), test::even_csr_block(n, n, 1), layout, 0, {});
+    EXPECT_LE(static_cast<double>(product->matrix_byte_count()),
+              1.1 * static_cast<double>(plan.format_bytes));
+    EXPECT_GT(plan.block_bytes, plan.format_bytes);
+  }
+}
+
 // ---------------------------------------------------------------- first touch
 
 constexpr int thread_count = 3;

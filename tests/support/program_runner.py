@@ -1,7 +1,7 @@
 """Runs cg2d as a user does, with a time limit, and leaves no process running.
 
 Command lines share one start of MPI for each number of ranks (support/command_loop.cpp), which saves most of their time. A test of the start
-itself (environment, launcher, signals, memory of a process, threads) takes start_program(); so do all where the extent is thorough.
+itself (environment, launcher, signals, memory of a process, threads) takes start_program(); so do all where the extent is campaign.
 
 The program to run comes from the environment, set by program_tests.cmake; by hand the release build is taken:
 

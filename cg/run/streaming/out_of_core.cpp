@@ -54,7 +54,8 @@ struct PanelMaker {
     }
     const auto n = static_cast<double>(layout.size());
     expected_bytes = row.bytes_per_nonzero * matrix.source.facts().nonzero_count *
-                     (static_cast<double>(rows.size()) / n) * (static_cast<double>(columns.size()) / n);
+                         (static_cast<double>(rows.size()) / n) * (static_cast<double>(columns.size()) / n) +
+                     static_cast<double>(row.window_bytes(rows.size(), columns.size()));
   }
 
   /// The number of strips that gives panels of a good size, the same on all ranks.
