@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstdio>
 #include <exception>
 #include <new>
 
 #include "cg/base/errors.hpp"
+#include "cg/base/values.hpp"
 #include "comm/mpi_handles.hpp"
 
 namespace cg2d::bench {
@@ -31,7 +31,7 @@ std::string Flags::take(std::string_view name, std::string_view otherwise) {
 std::string Flags::take_choice(std::string_view name, std::initializer_list<std::string_view> words) {
   auto word = take(name, *words.begin());
   if (std::ranges::find(words, word) == words.end())
-    throw InputError(fmt::format("--{}={}: must be one of {}", name, word, fmt::join(words, ", ")));
+    throw InputError("--{}={}: must be one of {}", name, word, fmt::join(words, ", "));
   return word;
 }
 
@@ -45,12 +45,9 @@ std::optional<int> Flags::take_number(std::string_view name, int least) {
   const size_t before = arguments_.size();
   const std::string text = take(name, "");
   if (arguments_.size() == before) return std::nullopt;  // not given, which is not the same as given empty
-  int number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size() || number < least) {
-    throw InputError("--" + std::string(name) + "=" + text + ": must be a whole number, at least " +
-                     std::to_string(least));
-  }
+  const auto number = number_from<int>(text);
+  if (!number || *number < least)
+    throw InputError("--{}={}: must be a whole number, at least {}", name, text, least);
   return number;
 }
 
@@ -62,10 +59,8 @@ kernels::Tuning Flags::take_tuning() {
   const kernels::Tuning tuning{.critical_vector_length = take_number("cvl", 0),
                                .prefetch_distance = take_number("prefetch", 0),
                                .block_width = take_number("block-width", 1)};
-  if (tuning.block_width && !kernels::is_block_width(*tuning.block_width)) {
-    throw InputError("--block-width=" + std::to_string(*tuning.block_width) +
-                     ": must be a power of two from 64 to 65536");
-  }
+  if (tuning.block_width && !kernels::is_block_width(*tuning.block_width))
+    throw InputError("--block-width={}: must be a power of two from 64 to 65536", *tuning.block_width);
   return tuning;
 }
 
@@ -74,16 +69,15 @@ std::vector<Problem> Flags::take_classes(std::string_view otherwise) {
   std::vector<Problem> problems;
   for (const char letter : letters) {
     const Problem* known = find_class(std::string_view(&letter, 1));
-    if (known == nullptr) {
-      throw InputError("--classes=" + letters + ": must be letters of S, W, A, B, C, D, E, F, such as SWA");
-    }
+    if (known == nullptr)
+      throw InputError("--classes={}: must be letters of S, W, A, B, C, D, E, F, such as SWA", letters);
     problems.push_back(*known);
   }
   return problems;
 }
 
 void Flags::require_nothing_left() const {
-  if (arguments_.size() > 2) throw InputError(std::string(arguments_[1]) + ": unknown flag");
+  if (arguments_.size() > 2) throw InputError("{}: unknown flag", arguments_[1]);
 }
 
 int run_program(std::string_view name, int argument_count, char** arguments, int (*run)(Flags& flags)) {
@@ -101,7 +95,7 @@ int run_program(std::string_view name, int argument_count, char** arguments, int
   } catch (const std::exception& error) {
     reason = error.what();
   }
-  std::fprintf(stderr, "%s: %s\n", std::string(name).c_str(), reason.c_str());
+  fmt::print(stderr, "{}: {}\n", name, reason);
   return static_cast<int>(code);
 }
 
