@@ -102,14 +102,11 @@ class MpiPutPort final : public PutPort {
       }
       return false;
     };
-    if (bells_) {
-      group_.waiter().wait_until(is_there, [&] {
-        bells_->sleep_unless_rung(Bell::sent, rung);
-        let_mpi_work();
-      });
-    } else {
-      group_.waiter().wait_until(is_there);
-    }
+    const auto sleep = [&] {
+      bells_->sleep_unless_rung(Bell::sent, rung);
+      let_mpi_work();
+    };
+    bells_ ? group_.waiter().wait_until(is_there, sleep) : group_.waiter().wait_until(is_there);
     if (window_->is_window()) check(MPI_Win_sync(window_->handle()), "MPI_Win_sync");
   }
 

@@ -1,7 +1,6 @@
 #include "comm/rank_group.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cstddef>
 #include <numeric>
 #include <utility>
@@ -52,12 +51,8 @@ std::shared_ptr<RmaWindow> RankGroup::borrow_window(int64_t element_count, int r
   }
   // The new one serves in place of all that were too small. A little larger, so that it serves more often.
   std::erase_if(windows_, is_free);
-  constexpr uint64_t steps_per_doubling = 16;
-  const auto count = static_cast<uint64_t>(element_count);
-  const auto step = std::max<uint64_t>(std::bit_ceil(count) / steps_per_doubling, 1);
-  const auto size = (count + step - 1) / step * step;
-  return windows_.emplace_back(
-      std::make_shared<RmaWindow>(*this, static_cast<int64_t>(size), ranks_per_node));
+  const int64_t size = element_count + element_count / 16;
+  return windows_.emplace_back(std::make_shared<RmaWindow>(*this, size, ranks_per_node));
 }
 
 OwnedCommunicator RankGroup::make_part(const std::vector<int>& ranks) const {
