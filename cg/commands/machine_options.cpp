@@ -88,7 +88,7 @@ void check_simulate(SimulateOptions& simulate) {
       throw InputError("--interconnect {}: {}", simulate.interconnect, error.what());
     }
   }
-  if (std::ranges::any_of(simulate.slow.ranks, [](const auto& slow) { return slow.first_product > 0; }))
+  if (std::ranges::any_of(simulate.slow, [](const auto& slow) { return slow.first_product > 0; }))
     throw InputError("{}: every simulated CG step is the same; give RANK:FACTOR", slow_rank_option);
   if (!simulate.trace.empty() &&
       (simulate.problems.size() > 1 || simulate.grids.grids.size() != 1 || simulate.grids.has_official))
