@@ -76,8 +76,7 @@ ReferenceBlock::ReferenceBlock(kernels::CsrBlock block, kernels::Storage storage
   p_rows_ = operand_of(block_.row_count, stream);
   const auto add = [](kernels::KnownSum& known, double product) {
     known.sum += product;
-    known.rounding +=
-        std::abs(product);  // at last KnownSum's bound, of these magnitudes and the number of terms
+    known.rounding += std::abs(product);  // of magnitudes at first; the bound itself at the end
   };
   constexpr double epsilon = std::numeric_limits<double>::epsilon();
   std::vector<double> bounds(columns_.size(), 2.0 * epsilon);

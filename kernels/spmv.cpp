@@ -96,13 +96,13 @@ std::unique_ptr<SpmvKernel> KernelRow::make_external(const ExternalArrays& block
   return external_maker(block, checked(*this, options));
 }
 
-int64_t KernelRow::window_bytes(int64_t row_count, int64_t column_count, bool while_made) const {
+int64_t KernelRow::window_bytes(int64_t row_count, int64_t column_count, int making_threads) const {
   const auto bytes_of = [&](int64_t rows, int64_t bytes) {
     const int64_t width = defaults.block_width.value_or(max_block_width);
     return (rows + windows.rows - 1) / windows.rows * ((column_count + width - 1) / width) * bytes;
   };
-  const int64_t made = while_made ? bytes_of(std::min(row_count, most_panel_rows), windows.making_bytes) : 0;
-  return bytes_of(row_count, windows.bytes) + made;
+  const auto rows_at_once = std::min(row_count, making_threads * std::min(row_count, most_panel_rows));
+  return bytes_of(row_count, windows.bytes) + bytes_of(rows_at_once, windows.making_bytes);
 }
 
 std::span<const KernelRow> kernel_table() {

@@ -205,8 +205,9 @@ struct KernelRow {
   bool is_default_for_several = false;
 
   bool stores_half() const { return storage == Storage::half; }
-  /// Bytes that the windows of a block take, with the default block width; while_made: most at once, until the format is made.
-  int64_t window_bytes(int64_t row_count, int64_t column_count, bool while_made = false) const;
+  /// Bytes that the windows of a block take, with the default block width. making_threads: most at once, until so many threads have made the
+  /// format; 0: when it is made.
+  int64_t window_bytes(int64_t row_count, int64_t column_count, int making_threads = 0) const;
   /// Whether make() and make_external() take so many vectors.
   bool takes(int vector_count) const { return vector_count == 1 || makes_several; }
   bool takes_external(int vector_count) const { return external_maker != nullptr && takes(vector_count); }

@@ -81,7 +81,8 @@ ChildEnd run_child(std::vector<std::string> words, std::string_view subject) {
       variables.push_back(*variable);
   }
   variables.push_back(nullptr);
-  std::signal(SIGCHLD, SIG_DFL);  // ignored, as some parents leave it, the end of a process is lost
+  // Ignored, as some parents leave it, the end of a process is lost.
+  if (const auto former = std::signal(SIGCHLD, SIG_DFL); former != SIG_IGN) std::signal(SIGCHLD, former);
   const auto process = fork();
   if (process == 0) become(word_pointers.data(), variables.data());
   if (process < 0)

@@ -4,6 +4,7 @@
 #include <omp.h>
 #include <sched.h>
 
+#include <array>
 #include <latch>
 #include <thread>
 
@@ -19,12 +20,13 @@ bool run_threads_on(const std::vector<ProcessorSet>& processors) {
   int refused_count = 0;
 #pragma omp parallel num_threads(thread_count) reduction(+ : refused_count)
   {
-    cpu_set_t mask;  // by the system's own call: hwloc's would need the topology on every rank
-    CPU_ZERO(&mask);
+    std::array<cpu_set_t, 16>
+        mask{};  // by the system's own call: hwloc's would need the topology on every rank
     for (const int processor : processors[static_cast<size_t>(omp_get_thread_num())]) {
-      if (processor < CPU_SETSIZE) CPU_SET(static_cast<unsigned>(processor), &mask);
+      if (processor < CPU_SETSIZE * std::ssize(mask))
+        CPU_SET_S(static_cast<unsigned>(processor), sizeof(mask), mask.data());
     }
-    refused_count += sched_setaffinity(0, sizeof(mask), &mask) == 0 ? 0 : 1;
+    refused_count += sched_setaffinity(0, sizeof(mask), mask.data()) == 0 ? 0 : 1;
   }
   return refused_count == 0;
 }

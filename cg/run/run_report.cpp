@@ -79,7 +79,7 @@ double phase_coverage(const RepeatReport& repeat) {
 double timing_share(std::span<const RankResult> ranks, const RepeatReport& repeat) {
   return mean_share(repeat, [&](size_t rank, const RankTimes& times) {
     uint64_t readings = times.wait_count;
-    for (const auto& record : times.phases) readings += record.calls;
+    for (const auto& record : times.phases) readings += record.calls;  // without scopes that go on with one
     return static_cast<double>(readings) * ranks[rank].clocks_per_scope;
   });
 }

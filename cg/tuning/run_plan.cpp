@@ -217,8 +217,9 @@ MemoryPlan plan_memory(const MatrixFacts& matrix, int64_t working_bytes, const C
   const double nonzeros = matrix.nonzero_count * (static_cast<double>(rows.size()) / n) *
                           (static_cast<double>(columns.size()) / n);
   const auto row_start_bytes = static_cast<int64_t>(sizeof(int64_t)) * (rows.size() + 1) * (1 + strips.count);
-  plan.block_bytes = saturated_sum(saturated(peak_bytes_per_nonzero(kernel, strips.copied_share) * nonzeros),
-                                   row_start_bytes + kernel.window_bytes(rows.size(), columns.size(), true));
+  plan.block_bytes = saturated_sum(
+      saturated(peak_bytes_per_nonzero(kernel, strips.copied_share) * nonzeros),
+      row_start_bytes + kernel.window_bytes(rows.size(), columns.size(), configuration.thread_count));
   plan.format_bytes = saturated_sum(saturated(kernel.bytes_per_nonzero * nonzeros),
                                     row_start_bytes + kernel.window_bytes(rows.size(), columns.size()));
   constexpr int64_t solver_pieces = 4;  // x, z, r, and q where it has to move

@@ -67,7 +67,7 @@ def write(path, content):
             os.chmod(file.name, 0o666 & ~umask)
             os.replace(file.name, path)
         except BaseException:  # a signal, too
-            os.unlink(file.name)
+            pathlib.Path(file.name).unlink(missing_ok=True)
             raise
 
 

@@ -49,6 +49,12 @@
     const { width, height } = chart.viewBox.baseVal;
     const picture = chart.cloneNode(true);
     ["class", "style", "tabindex"].forEach((name) => picture.removeAttribute(name));
+    picture.querySelectorAll("[data-tip]").forEach((mark) => {
+      mark.innerHTML = "<title></title>" + mark.innerHTML;
+      mark.firstChild.textContent = mark.dataset.tip;
+      mark.removeAttribute("data-tip");
+      mark.classList.remove("chosen");
+    });
     picture.setAttribute("viewBox", `-8 -28 ${width + 16} ${height + 36}`);
     const paper = '<rect x="-8" y="-28" width="100%" height="100%" fill="#fff"/>';
     picture.insertAdjacentHTML("afterbegin", `<style>${rules}</style>${paper}<text y="-10" class="value"></text>`);

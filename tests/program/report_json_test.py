@@ -189,6 +189,12 @@ class Phases(ProgramTest):
                 self.assert_close(phase["seconds"], phase["clocks"] / rank["clocks_per_second"], 1e-9)
         return ranks
 
+    def test_both_halves_of_reproducible_sums_are_planned(self):
+        words = ("run", "--class", "S", "--grid", "3x2", "--dry-run", "--ranks", "6", "--reproducible")
+        usual, doubled = (self.document_of(0, *words, state)["plan"]["busiest_rank_per_cg_step"] for state in ("off", "on"))
+        for phase in ("summation", "shuffle"):
+            self.assertEqual(doubled[phase], {name: 2 * count for name, count in usual[phase].items()})
+
     def test_phases_add_up_to_the_timed_region(self):
         for rank_count in (1, 2, 4):
             with self.subTest(ranks=rank_count):
@@ -204,21 +210,17 @@ class Phases(ProgramTest):
                 self.assert_close(document["phases"]["coverage"], sum(shares) / len(shares), 1e-9)
 
     def test_messages_and_bytes_are_those_of_the_plan(self):
-        """Summed over phases and ranks; call_counts_test has each. 301 does not divide by the sizes of the grids, and of 5 rows a rank has none.
-        A reproducible sum of three numbers takes a message of eight."""
+        """Summed over phases and ranks; call_counts_test has each. 301 does not divide by the sizes of the grids, and of 5 rows a rank has none."""
         niter = 3
-        for n, nonzer, grid, form, reproducible, of_three in (
-            (301, 5, "3x2", "reduce-scatter", "off", 3), (301, 5, "1x5", "whole-block", "off", 3),
-            (5, 2, "2x3", "reduce-scatter", "off", 3), (301, 5, "3x2", "reduce-scatter", "on", 8),
-        ):  # fmt: skip
-            with self.subTest(n=n, grid=grid, sum=form, reproducible=reproducible):
+        for n, nonzer, grid, form in ((301, 5, "3x2", "reduce-scatter"), (301, 5, "1x5", "whole-block"), (5, 2, "2x3", "reduce-scatter")):
+            with self.subTest(n=n, grid=grid, sum=form):
                 columns, rows = map(int, grid.split("x"))
                 problem = ("--n", n, "--nonzer", nonzer, "--niter", niter, "--shift", "10")
-                arguments = ("run", *problem, "--grid", grid, "--sum", form, "--reproducible", reproducible, "--transport", "two-sided")
+                arguments = ("run", *problem, "--grid", grid, "--sum", form, "--transport", "two-sided")
                 planned = self.valid_document_of(0, *arguments, "--dry-run", "--ranks", columns * rows)["plan"]["all_ranks_per_cg_step"]
                 ranks = self.assert_phases_of(self.valid_document_of(columns * rows, *arguments), columns * rows)
                 sent = [phase for rank in ranks for phase in rank["phases"].values()]
-                for value, of_a_triple in (("messages", 1), ("bytes", of_three * 8)):
+                for value, of_a_triple in (("messages", 1), ("bytes", 3 * 8)):
                     triples = of_a_triple * scalar_sum_messages(len(ranks))
                     self.assertEqual(sum(phase[value] for phase in sent), niter * (PRODUCTS * planned[value] + triples))
 

@@ -185,7 +185,8 @@ class ReportPage(ProgramTest):
             self.assertEqual(picture.find("{http://www.w3.org/2000/svg}text").text, title)
             texts = [element.text for element in picture.iter("{http://www.w3.org/2000/svg}text")]
             self.assertTrue({"multiply", "waiting for others"} <= set(texts) or "Time, among grids of the same number of ranks" in texts, texts)
-            self.assertIn(style.PHASE_COLOURS["multiply"] if "phases" in name else style.HEAT[0], text)
+            classes = {word for element in picture.iter() for word in element.get("class", "").split()}
+            self.assertIn(style.mark_class(style.PHASE_COLOURS["multiply"]) if "phases" in name else "h0", classes)
 
     def test_without_scripts_titles_are_there(self):
         self.browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})

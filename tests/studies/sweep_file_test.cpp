@@ -74,7 +74,7 @@ TEST_F(SweepFileTest, ALaterAttemptReplacesAnEarlierOne) {
   run["sweep"]["attempt"] = 2;
   file.append(run);
   run["sweep"]["attempt"] = 1;
-  run["sweep"]["arrangement_open"] = true;  // of a scaling in the same file
+  run["sweep"]["configuration"]["arrangement_open"] = true;  // of a scaling in the same file
   file.append(run);
   ASSERT_EQ(file.records().size(), 3U);
   EXPECT_TRUE(file.records()[0].is_replaced);

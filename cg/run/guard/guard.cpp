@@ -24,7 +24,7 @@ void Guard::begin_timed() {
 }
 
 void Guard::end_timed() {
-  if (--timed_depth_ == 0 && (is_of_a_solve() || outer_step_count_ > 0))
+  if (--timed_depth_ == 0 && (is_of_a_solve() || last_outer_step_ > 0))
     report_.time_s += timed_since_.seconds();
 }
 
@@ -58,7 +58,7 @@ void Guard::begin(int outer_step_count, int product_count) {
 
 void Guard::begin_repetition(int first, int last) {
   place_.outer_step = first;
-  outer_step_count_ = last;
+  last_outer_step_ = last;
   begin(last, cg_steps_per_solve + 1);
 }
 
@@ -68,7 +68,7 @@ void Guard::before_attempt(const GuardedVectors& vectors) {
 }
 
 AttemptVerdict Guard::verdict() {
-  const auto verdict = judge(place_.outer_step, place_.outer_step == outer_step_count_);
+  const auto verdict = judge(place_.outer_step, place_.outer_step == last_outer_step_);
   if (verdict == AttemptVerdict::accepted) ++place_.outer_step;
   return verdict;
 }

@@ -285,8 +285,8 @@ class Guard final : public OuterStepGuard {
 
   std::span<double> operand_;  // of the last product, as the solver has written it
   GuardedVectors vectors_;
-  SolvePlace place_;  // the outer iteration under way, or of_a_solve; and the last product
-  int outer_step_count_ = 0;
+  SolvePlace place_;         // the outer iteration under way, or of_a_solve; and the last product
+  int last_outer_step_ = 0;  // by its number; 0: the untimed one
 
   // Of a solve:
   ConjugateGradient* solver_ = nullptr;
