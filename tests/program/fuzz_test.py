@@ -17,7 +17,7 @@ import tempfile
 from unittest import mock
 
 from markdown_files import documents
-from program_runner import DEFECT, PROGRAM, SUCCESS, USAGE
+from program_runner import DEFECT, PROGRAM, SUCCESS, USAGE, run_program
 from report_facts import BENCH, PROFILE, real_sweep, with_counters, with_predictions, with_rooflines
 
 from report_parts.__main__ import PAGE_MADE
@@ -119,7 +119,8 @@ def material():
     """{kind: its documents}"""
     counted = with_rooflines(with_counters(with_predictions(real_sweep()[:3])))
     single = {key: value for key, value in counted[0].items() if key != "sweep"}
-    return {"result": [single], "sweep": counted, "profile": [PROFILE], "bench": [BENCH]}
+    solve = run_program(0, "solve", "--operator", "laplace2d:9x9", "--roofline", "--format", "json").document()
+    return {"result": [single], "sweep": counted, "solve": [solve], "profile": [PROFILE], "bench": [BENCH]}
 
 
 def check(draw, kind, of_kinds):
@@ -128,7 +129,7 @@ def check(draw, kind, of_kinds):
         folder = pathlib.Path(path)
         (folder / "mutated").write_bytes(data)
         (folder / "sweep").write_text("".join(json.dumps(document) + "\n" for document in of_kinds["sweep"]))
-        inputs = ["mutated"] if kind in ("result", "sweep") else ["sweep", "mutated"]
+        inputs = ["mutated"] if kind in ("result", "sweep", "solve") else ["sweep", "mutated"]
         words = ["--cg2d", PROGRAM, "--output", str(folder / "page.html"), "--progress", "terminal"]
         words += ["--only", draw.choice([row.name for row in FIGURES]), "--figures", str(folder / "figures")]
         check_report([*words, "--", *(str(folder / file) for file in inputs)], folder)
