@@ -314,9 +314,9 @@ void declare_help(Subcommand& command) {
   command.check = [&] {
     const auto& program = *command.parser().get_parent();
     const auto name = command.text_of("COMMAND");
-    const auto* const parser = name.empty() ? &program : find_command(program, name);
-    if (parser == nullptr) throw InputError(unknown_command_message(program, name));
-    command.work = printing([text = help_text(*parser)] { return text; });
+    const auto* const named = name.empty() ? nullptr : find_command(program, name);
+    if (named == nullptr && !name.empty()) throw InputError(unknown_command_message(program, name));
+    command.work = printing([text = help_text(named == nullptr ? program : *named)] { return text; });
   };
 }
 
