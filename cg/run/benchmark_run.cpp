@@ -155,7 +155,6 @@ void BenchmarkRun::move_to(std::span<const double> shares) {
   const auto x = moved_piece(iteration_->x(), before, layout, group_);
   assembled_->release();
   std::shared_ptr<BlockProduct> product = make_product(layout);
-  matrix_bytes_ = product->matrix_byte_count();
   auto communicator = communicator_for(layout, *product);
   assembled_->exchange(std::move(product), std::move(communicator));
   piece_ = layout.own_piece(group_.rank());

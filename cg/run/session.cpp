@@ -370,6 +370,9 @@ std::unique_ptr<comm::Communicator> Session::communicator_for(const comm::BlockL
                                     assembly_plan(group_, layout, configuration, found_.kernel_choice));
   mine_.product_work[index_of(Phase::multiply)] =
       work_of_block_product(*communicator, product, mine_.nonzero_count);
+  // A streamed matrix is multiplied from buffers, of which there are few.
+  const auto panel_bytes = streaming_ ? streaming_->panel_bytes() : 0;
+  matrix_bytes_ = panel_bytes > 0 ? panel_bytes : product.matrix_byte_count();
   return communicator;
 }
 
@@ -379,9 +382,6 @@ void Session::connect(const comm::BlockLayout& layout, std::shared_ptr<BlockProd
   found_.is_resolved = true;
   found_.is_symmetric = product->is_symmetric();
   found_.instruction_set = product->instruction_set();
-  // A streamed matrix is multiplied from buffers, of which there are few.
-  const auto panel_bytes = streaming_ ? streaming_->panel_bytes() : 0;
-  matrix_bytes_ = panel_bytes > 0 ? panel_bytes : product->matrix_byte_count();
   if (asked_.time_phases) group_.waiter().set_tick_source(&read_cycle_counter);
   assembled_ = std::make_unique<AssembledOperator>(std::move(product), std::move(communicator), group_,
                                                    found_.configuration.thread_count, asked_.time_phases);
