@@ -99,17 +99,32 @@ BesideOtherTasks::BesideOtherTasks(int rank_count, int core_count) {
 
 BesideOtherTasks::~BesideOtherTasks() { job_ranks_on_node = job_cores_on_node = 0; }
 
-// The affinity mask from the kernel: no topology is needed for it, so ranks that need none load none.
+namespace {
+
+// The system tells no mask to a program that has room for fewer processors than there may be.
+constexpr int most_processors = 16 * CPU_SETSIZE;
+using ProcessorMask = std::array<cpu_set_t, most_processors / CPU_SETSIZE>;
+
+}  // namespace
+
+// Masks from and to the system itself: hwloc would need the topology for them, which most ranks do not load.
 std::string allowed_processors() {
-  // Each is of 1024 processors; the system refuses a mask for fewer than it may have.
-  std::array<cpu_set_t, 16> mask{};
+  ProcessorMask mask{};
   if (sched_getaffinity(0, sizeof(mask), mask.data()) != 0) return {};
   ProcessorSet processors;
-  for (int processor = 0; processor < CPU_SETSIZE * std::ssize(mask); ++processor) {
+  for (int processor = 0; processor < most_processors; ++processor) {
     if (CPU_ISSET_S(static_cast<unsigned>(processor), sizeof(mask), mask.data()))
       processors.push_back(processor);
   }
   return list_of(processors);
+}
+
+bool run_on(const ProcessorSet& processors) {
+  ProcessorMask mask{};
+  for (const int processor : processors) {
+    if (processor < most_processors) CPU_SET_S(static_cast<unsigned>(processor), sizeof(mask), mask.data());
+  }
+  return sched_setaffinity(0, sizeof(mask), mask.data()) == 0;
 }
 
 std::string mpi_library_version() {

@@ -139,6 +139,8 @@ void name_by_host(Environment& environment);
 std::string mpi_library_version();
 /// The logical processors that the calling thread may run on, as a list "0-3,8"; empty if not known.
 std::string allowed_processors();
+/// Lets the calling thread run on those processors. Whether the system does so.
+bool run_on(const ProcessorSet& processors);
 
 void describe(Members& m, NodeInfo& node);
 /// Nodes with their processors and caches, the place of each rank, versions. threads: [rank], the processors of each thread, where they

@@ -2,9 +2,7 @@
 
 #include <fmt/ranges.h>
 #include <omp.h>
-#include <sched.h>
 
-#include <array>
 #include <latch>
 #include <thread>
 
@@ -19,15 +17,7 @@ bool run_threads_on(const std::vector<ProcessorSet>& processors) {
   [[maybe_unused]] const auto thread_count = static_cast<int>(processors.size());
   int refused_count = 0;
 #pragma omp parallel num_threads(thread_count) reduction(+ : refused_count)
-  {
-    std::array<cpu_set_t, 16>
-        mask{};  // by the system's own call: hwloc's would need the topology on every rank
-    for (const int processor : processors[static_cast<size_t>(omp_get_thread_num())]) {
-      if (processor < CPU_SETSIZE * std::ssize(mask))
-        CPU_SET_S(static_cast<unsigned>(processor), sizeof(mask), mask.data());
-    }
-    refused_count += sched_setaffinity(0, sizeof(mask), mask.data()) == 0 ? 0 : 1;
-  }
+  refused_count += run_on(processors[static_cast<size_t>(omp_get_thread_num())]) ? 0 : 1;
   return refused_count == 0;
 }
 
