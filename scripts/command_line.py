@@ -6,8 +6,8 @@ import shlex
 import shutil
 import subprocess
 
-from report_parts.errors import BAD_DATA, CANNOT_CREATE, CANNOT_WRITE, UNAVAILABLE, USAGE, ReportError, end_script  # noqa: F401  (end_script: for the scripts)
-from report_parts.make_report import WRITE_ERRORS, write
+from report_parts.errors import BAD_DATA, UNAVAILABLE, USAGE, ReportError, end_script  # noqa: F401  (end_script: for the scripts)
+from report_parts.make_report import code_of, write
 
 
 class OneLineParser(argparse.ArgumentParser):
@@ -39,7 +39,7 @@ def write_file(path, text):
     try:
         write(path, text.encode())
     except OSError as error:
-        raise ReportError(CANNOT_WRITE if error.errno in WRITE_ERRORS else CANNOT_CREATE, f"{path}: {error.strerror}") from None
+        raise ReportError(code_of(error), f"{path}: {error.strerror}") from None
 
 
 def first_program(*names):

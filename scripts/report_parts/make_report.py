@@ -15,8 +15,6 @@ from .results import results_of
 from .times import set_unit, share_ranges
 
 STANDARD_OUTPUT = pathlib.Path("-")
-# What an output that could be opened runs into while it is written.
-WRITE_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EPIPE)
 
 
 def chosen_rows(only):
@@ -71,6 +69,11 @@ def write(path, content):
             raise
 
 
+def code_of(error):
+    """The exit code for an output that failed so: CANNOT_WRITE for what one that could be opened runs into while it is written."""
+    return CANNOT_WRITE if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EPIPE) else CANNOT_CREATE
+
+
 def write_all(files):
     """{path: bytes}. One that cannot be written takes no other along; of a folder, the first such file is named."""
     failures, code = {}, CANNOT_CREATE
@@ -78,7 +81,7 @@ def write_all(files):
         try:
             write(path, content)
         except OSError as error:
-            code = CANNOT_WRITE if error.errno in WRITE_ERRORS else code
+            code = max(code, code_of(error))
             is_of_folder = pathlib.Path(error.filename or path) in path.parents
             failures.setdefault((path.parent, error.strerror), path.parent if is_of_folder else path)
     if failures:
