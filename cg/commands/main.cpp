@@ -212,7 +212,7 @@ ExitCode run_on_all_ranks(const std::vector<std::string>& arguments) {
       say_on_stderr(fmt::format(
           "the launcher has started {}, but MPI knows one: launcher and program are of different MPIs; start "
           "cg2d with the launcher of {}, or, for a run of one rank, with {} unset",
-          started, name_of_mpi(), launcher->variable));
+          started, mpi_library_version(), launcher->variable));
     return ExitCode::unavailable;
   }
   start_openmp(group);

@@ -204,7 +204,7 @@ std::string build_text() {
       " zstd    {}\n"
       " io_uring {}\n",
       commit.hash, commit.tree_changed.value_or(false) ? ", with changes" : "", build_info::compiler,
-      build_info::flags, name_of_mpi(), blas_version(),
+      build_info::flags, mpi_library_version(), blas_version(),
       papi_version().value_or("not in this build: there are no counters"), build_info::hwloc_version,
       build_info::zstd_version,
       no_uring.empty() ? fmt::format("available (liburing {})", build_info::liburing_version)
@@ -280,13 +280,6 @@ void declare_events(Subcommand& command) {
   });
   command.add("--all", "also list what cannot be counted here, with the reason", events.shows_all);
   add_result_options(command, events.format, {"text", "json"}, events.output);
-}
-
-std::string name_of_mpi() {
-  auto text = mpi_library_version();
-  text.resize(std::min(text.size(), text.find(',')));
-  std::erase(text, ':');
-  return text;
 }
 
 void declare_schema(Subcommand& command) {

@@ -231,8 +231,6 @@ std::span<const SubcommandRow> subcommand_table();
 
 /// "cg2d 0.1.0".
 std::string version_text();
-/// The MPI library as it calls itself, with its version: "MPICH Version 4.0.2".
-std::string name_of_mpi();
 
 /// A command line: what it asks for, and what it says.
 struct ParsedCommand {

@@ -131,9 +131,9 @@ std::string mpi_library_version() {
   std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
   int length = 0;
   comm::check(MPI_Get_library_version(text.data(), &length), "MPI_Get_library_version");
-  // "MPICH Version:\t4.0.2\nMPICH Release date: ...": the first line suffices.
+  // "MPICH Version:\t4.0.2\nMPICH Release date: ...", "Open MPI v4.1.4, package: ...": the beginning suffices.
   std::string line(text.data());
-  line = line.substr(0, line.find('\n'));
+  line = line.substr(0, line.find_first_of("\n,"));
   std::replace(line.begin(), line.end(), '\t', ' ');
   return line;
 }

@@ -55,15 +55,11 @@ class CheckBeforeRunTest(ProgramTest):
         ):
             run = ["run", "--class", "S", "--format", "json", *arguments]
             with self.subTest(arguments=arguments):
-                outcome = self.run_well(2, *run, "--check", "--progress")
-                self.assertRegex(outcome.stderr, SAID)
-                self.assertEqual(outcome.document()["status"], "success")
-
-    def test_it_changes_no_bit(self):
-        run = ["run", "--class", "S", "--format", "json", "--grid", "2x1", "--kernel", "sell"]
-        outcomes = [self.run_well(2, *run, "--progress", *more) for more in ([], ["--check"])]
-        self.assertNotIn("checks of this kernel", outcomes[0].stderr)
-        self.assertEqual(*(outcome.document()["result"]["zeta"] for outcome in outcomes))
+                plain, checked = (self.run_well(2, *run, *more, "--progress") for more in ([], ["--check"]))
+                self.assertNotIn("checks of this kernel", plain.stderr)
+                self.assertRegex(checked.stderr, SAID)
+                if "auto" not in arguments:  # transports may differ in the order of their sums
+                    self.assertEqual(*(outcome.document()["result"]["zeta"] for outcome in (plain, checked)))
 
     def test_a_solve(self):
         solve = ["solve", "--operator", "laplace2d:40x30", "--assembled", "--grid", "1x2", "--kernel", "sell", "--format", "json"]

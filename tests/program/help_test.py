@@ -52,12 +52,6 @@ def examples_of(command):
     return [line.strip() for line in help_of(command).partition("Examples:\n")[2].splitlines() if line.startswith("  ")]
 
 
-class Typos(ProgramTest):
-    def test_a_word_that_is_like_none_gets_no_advice(self):
-        for arguments in (["qqqqqq"], ["run", "--qqqqqq"], ["run", "--class", "S", "--kernel", "qqqqqq"], ["run", "--class", "Z"]):
-            self.assertNotIn("did you mean", self.ends_with(USAGE, run_program(0, *arguments)).stderr)
-
-
 class Help(ProgramTest):
     def test_help_has_several_forms(self):
         for command in commands():
@@ -81,6 +75,38 @@ class Help(ProgramTest):
         self.assertIn("sell", values_of("run", "--kernel"))
         self.assertEqual(values_of("run", "--format"), ["text", "json", "csv"])
         self.assertEqual(values_of("scaling", "--class"), list("SWABCDEF"))
+
+    def test_a_word_that_is_like_none_gets_no_advice(self):
+        for arguments in (["qqqqqq"], ["run", "--qqqqqq"], ["run", "--class", "S", "--kernel", "qqqqqq"], ["run", "--class", "Z"]):
+            self.assertNotIn("did you mean", self.ends_with(USAGE, run_program(0, *arguments)).stderr)
+
+    def test_a_folder_in_place_of_a_file_is_one_line(self):
+        """For every option that takes a file, to read or to write; thorough: of every command."""
+        found = set()
+        matrix = self.file("A.mtx", MATRIX)
+        needed = {"solve": [matrix], "convert": [matrix, self.folder / "A.cg2d"], "compare": [matrix, matrix], "export": [matrix],
+                  "report": [matrix], "batch": [matrix]}  # fmt: skip
+        for command in commands():
+            for option in (head.split(" ")[0] for head in entries(command) if re.fullmatch(r"(-\w,)?--[a-z-]+ FILE", head)):
+                name = option.split(",")[-1]
+                if name in found and not THOROUGH:
+                    continue
+                found.add(name)
+                with self.subTest(command=command, option=name):
+                    plan = ["--class", "S"] if command in ("run", "tune", "sweep", "scaling") else []
+                    outcome = run_program(0, command, *needed.get(command, []), *plan, name, self.folder)
+                    self.assertNotIn(outcome.exit_code, (0, DEFECT, 1), outcome)
+                    self.assertEqual(len(outcome.error_lines()), 1, outcome)
+        self.assertGreater(len(found), 7)
+
+    def test_quiet_is_nothing_but_errors(self):
+        run = ["run", "--class", "S", "--format", "csv"]
+        self.assertNotEqual(self.run_well(1, *run, "--progress").stderr, "")
+        self.assertEqual(self.run_well(1, *run, "--quiet").error_lines(), [])
+
+    def test_every_command_that_measures_can_be_quiet(self):
+        for command in commands():
+            self.assertEqual("--quiet" in options_of(command), "--progress" in options_of(command), command)
 
 
 class Examples(ProgramTest):
@@ -106,27 +132,6 @@ class Examples(ProgramTest):
                     # The simulator is a part that a build may lack.
                     others = {"compare": (2,), "tune": (TRY_AGAIN,), "simulate": (UNAVAILABLE,)}.get(command, ())
                     self.assertIn(outcome.exit_code, (SUCCESS, *others), outcome)
-
-
-class Files(ProgramTest):
-    def test_a_folder_in_place_of_a_file_is_one_line(self):
-        """For every option that takes a file, to read or to write; thorough: of every command."""
-        found = set()
-        matrix = self.file("A.mtx", MATRIX)
-        needed = {"solve": [matrix], "convert": [matrix, self.folder / "A.cg2d"], "compare": [matrix, matrix], "export": [matrix],
-                  "report": [matrix], "batch": [matrix]}  # fmt: skip
-        for command in commands():
-            for option in (head.split(" ")[0] for head in entries(command) if re.fullmatch(r"(-\w,)?--[a-z-]+ FILE", head)):
-                name = option.split(",")[-1]
-                if name in found and not THOROUGH:
-                    continue
-                found.add(name)
-                with self.subTest(command=command, option=name):
-                    plan = ["--class", "S"] if command in ("run", "tune", "sweep", "scaling") else []
-                    outcome = run_program(0, command, *needed.get(command, []), *plan, name, self.folder)
-                    self.assertNotIn(outcome.exit_code, (0, DEFECT, 1), outcome)
-                    self.assertEqual(len(outcome.error_lines()), 1, outcome)
-        self.assertGreater(len(found), 7)
 
 
 class Completion(ProgramTest):
@@ -206,14 +211,3 @@ class ConfigFiles(ProgramTest):
                     (folder / "c.toml").write_text(text)
                 words += [":"] * rank + ["-n", "1", "env", "-C", folder, PROGRAM, "run", "--config", "c.toml"]
             self.assert_refused(run_command([MPIEXEC, *words]), USAGE, "--config: the ranks find different files")
-
-
-class Quiet(ProgramTest):
-    def test_nothing_but_errors(self):
-        run = ["run", "--class", "S", "--format", "csv"]
-        self.assertNotEqual(self.run_well(1, *run, "--progress").stderr, "")
-        self.assertEqual(self.run_well(1, *run, "--quiet").error_lines(), [])
-
-    def test_every_command_that_measures_has_it(self):
-        for command in commands():
-            self.assertEqual("--quiet" in options_of(command), "--progress" in options_of(command), command)

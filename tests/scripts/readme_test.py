@@ -155,10 +155,8 @@ def ranks_of(words, arguments):
 def program_lines():
     """(document's name, ranks, arguments) of all command lines that start cg2d, each once."""
     lines = {}
-    for name, before, _, arguments in started(r"\S*/cg2d"):
+    for name, before, _, arguments in started(r"\S*/cg2d|scripts/run\.slurm"):
         lines.setdefault(tuple(arguments), (name, ranks_of(before, arguments)))
-    for name, _, _, arguments in started(r"scripts/sweep\.slurm"):
-        lines.setdefault(("sweep", *arguments), (name, "64"))
     return [(name, ranks, list(arguments)) for arguments, (name, ranks) in lines.items()]
 
 
@@ -260,9 +258,7 @@ class CommandLines(unittest.TestCase):
             with self.subTest(document=name, script=script):
                 self.assertTrue((PROJECT / script).is_file())
                 given = {word.split("=")[0] for word in arguments if word.startswith("-")}
-                # Options of a recipe belong to the program that reads it, those of batch scripts to cg2d.
-                is_program = os.access(PROJECT / script, os.X_OK) and not script.endswith(".slurm")
-                if given and is_program:
+                if given and not script.endswith(".slurm"):
                     self.assertEqual(given - script_options(script), set())
 
     def test_presets_and_cmake_options_exist(self):
