@@ -36,10 +36,10 @@ double cost_of_waiting_s(WaitMode mode) {
 }
 
 TEST(Waiter, ALongWaitLeavesTheCoreToOthersInEveryMode) {
-  // Some 300 us of looking, and then some 300 naps of up to 1 ms that cost 10 us each (in block mode 1300). A rank that spins or
-  // yields takes all 200 ms.
+  // Some 300 us of looking, and then some 300 naps of up to 1 ms (in block mode 1300), which cost 10 us each, on virtual machines 40 us. A rank
+  // that spins or yields takes all 200 ms.
   for (const auto mode : {WaitMode::spin, WaitMode::yield, WaitMode::sleep, WaitMode::block})
-    EXPECT_LT(cost_of_waiting_s(mode), 0.05) << static_cast<int>(mode);
+    EXPECT_LT(cost_of_waiting_s(mode), 0.1) << static_cast<int>(mode);
 }
 
 TEST(Waiter, AShortWaitIsNotProlonged) {
