@@ -45,14 +45,15 @@ choose_mpi() {
 }
 
 # Copies ninja's lines from standard input, each with the time so far and an estimate of what is left: as long for each further unit as
-# for those of the later half so far, since the first ones are small.
+# for all so far or, where these took longer, since the first ones are small, for those of the later half.
 with_time_left() {
-  local start=$SECONDS line units total half times=()
+  local start=$SECONDS line units total half of_all of_half times=()
   while IFS= read -r line; do
     if [[ $line =~ ^\[([0-9]+)/([0-9]+)\]\ (.*) ]] && ((BASH_REMATCH[1] > 0)); then
       units=${BASH_REMATCH[1]} total=${BASH_REMATCH[2]} half=$((BASH_REMATCH[1] / 2))
       times[units]=$((SECONDS - start))
-      line="[$units/$total] ${times[units]} s, about $(((times[units] - times[half]) * (total - units) / (units - half))) s left: ${BASH_REMATCH[3]}"
+      of_all=$((times[units] * (total - units) / units)) of_half=$(((times[units] - times[half]) * (total - units) / (units - half)))
+      line="[$units/$total] ${times[units]} s, about $((of_all > of_half ? of_all : of_half)) s left: ${BASH_REMATCH[3]}"
     fi
     printf '%s\n' "$line"
   done
