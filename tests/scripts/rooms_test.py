@@ -13,23 +13,21 @@ NOT_INSTALLED = ("describe", "json_")  # as CMakeLists.txt excludes them
 
 
 def declared_rooms():
-    """Folder of each room -> folders of the rooms that it says to use, from below."""
-    text = (PROJECT / "CMakeLists.txt").read_text()
-    uses = {}
-    for folder, words in re.findall(r"^cg2d_add_room\((\S+)([^)]*)\)", text, re.MULTILINE):
-        names = re.search(r"USES ((?:[a-z]+ ?)+)", words)
-        uses[folder] = {
-            next(known for known in uses if pathlib.PurePath(known).name == name) for name in (names.group(1).split() if names else ())
-        }
-    return uses
+    """Folder of each room -> folders of the rooms that it says to use."""
+    rows = re.findall(r"^cg2d_add_room\((\S+)([^)]*)\)", (PROJECT / "CMakeLists.txt").read_text(), re.MULTILINE)
+    folders = {pathlib.PurePath(folder).name: folder for folder, _ in rows}
+    uses = {folder: re.search(r"USES ((?:[a-z]+ ?)+)", words) for folder, words in rows}
+    return {folder: {folders[name] for name in names[1].split()} if names else set() for folder, names in uses.items()}
 
 
 def rooms_with_their_uses():
-    """Folder of each room -> folders of the rooms that it may include, its own among them."""
-    allowed = {}
-    for folder, used in declared_rooms().items():
-        allowed[folder] = {folder}.union(*(allowed[room] for room in used))
-    return allowed
+    """Folder of each room -> folders of the rooms that it may include, its own among them. (CMake refuses rooms that use each other.)"""
+    declared = declared_rooms()
+
+    def allowed(folder):
+        return {folder}.union(*map(allowed, declared[folder]))
+
+    return {folder: allowed(folder) for folder in declared}
 
 
 def includes_of(file):
