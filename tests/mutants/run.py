@@ -25,6 +25,7 @@ from command_line import OneLineParser, end_script  # noqa: E402
 from report_parts.errors import BAD_DATA, UNAVAILABLE, USAGE, ReportError  # noqa: E402
 
 TOPS = ("cg", "comm", "kernels")
+KINDS = ("bound", "count", "fence", "in-place", "order", "refusal", "rounding", "schedule", "swallowed-error", "unit", "wrong-rank")
 LEAST_OF_A_ROOM = 2
 FOUND, SURVIVED, NOT_BUILT, NOT_COMPILED = "found", "survived", "does not build", "not compiled here"
 NOT_NEAR = "not found near its room"  # the other tests have not been run
@@ -85,10 +86,12 @@ def place(faults, root):
 
 
 def complaints_about(faults, placed, root):
-    """Complaints about names, changes and numbers."""
+    """Complaints about names, kinds, changes, sentences and numbers."""
     names = collections.Counter(fault.name for fault in faults)
     complaints = [f"{name}: is there {count} times" for name, count in names.items() if count > 1]
     complaints += [f"{fault.name}: changes nothing" for fault in faults if fault.old == fault.new]
+    complaints += [f"{fault.name}: kind {fault.kind} is none of {', '.join(KINDS)}" for fault in faults if fault.kind not in KINDS]
+    complaints += [f"{fault.name}: its harm is no sentence" for fault in faults if not fault.harm.endswith(".")]
     counts = collections.Counter(one.room for one in placed)
     poor = {str(source.parent) for source in sources_in(root) if source.suffix == ".cpp" and counts[str(source.parent)] < LEAST_OF_A_ROOM}
     return complaints + [f"{room}: has {counts[room]} faults, must have at least {LEAST_OF_A_ROOM}" for room in sorted(poor)]

@@ -91,6 +91,7 @@ class Output(ErrorTest):
     def test_a_result_has_the_rights_of_the_user_s_mask(self):
         self.run_well(1, "run", "--class", "S", "--output", self.file, umask=0o027)
         self.assertEqual(stat.S_IMODE(self.file.stat().st_mode), 0o640)
+        self.assertEqual(self.files(), ["result"])
 
     def test_a_link_stays_and_its_target_gets_the_result(self):
         link = self.folder / "link"
@@ -103,6 +104,7 @@ class Output(ErrorTest):
 
     def test_a_run_that_fails_leaves_an_existing_file_alone_but_for_an_error_in_json(self):
         for arguments, exit_code in (
+            (["--bogus"], USAGE),
             (["--grid", "5x5"], USAGE),
             (["--memory-limit", "1kB"], MEMORY),
             (["--export-mtx", "/dev/full"], CANNOT_WRITE),
@@ -113,7 +115,7 @@ class Output(ErrorTest):
                     self.file.write_text("old\n" * 100_000)
                     line = self.assert_fails(run_program(2, "run", "--class", "S", "--format", form, "--output", self.file, *arguments), exit_code)
                     self.assertEqual(self.files(), ["result"])
-                    if form == "text":
+                    if form == "text" or "--bogus" in arguments:  # a command line that cannot be read names no file
                         self.assertEqual(self.file.read_text(), "old\n" * 100_000)
                     else:
                         document = json.loads(self.file.read_text())

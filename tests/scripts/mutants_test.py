@@ -56,11 +56,12 @@ class Mutants(TreeTest):
 
     def test_a_fault_without_its_place_is_named(self):
         place = "int all_reduce_is_no_such_function"
-        wrong = [("nowhere", "bound", place, "x"), ("everywhere", "bound", "return", "x"), ("odd", "bound", place, place)]
+        wrong = [("nowhere", "bound", place, "x"), ("everywhere", "bound", "return", "x"), ("odd", "evil", place, place)]
         outcome = self.ends_with(BAD_DATA, self.start_with([*wrong, wrong[0]], "--check"))
         for words in (
             f"nowhere: stands 0 times in cg, comm, kernels, must stand once: {place}",
             "nowhere: is there 2 times",
+            "odd: kind evil is none of ",
             "odd: changes nothing",
             "comm: has 0 faults, must have at least 2",
         ):
