@@ -499,7 +499,7 @@ kernels::CsrBlock factor_block(const DrawnVectors& drawn, bool is_transposed, co
       }
     }
   });
-  return block_of_rows(collector.finish(), layout, group);
+  return block_of_rows(collector.finish(), layout, group, [](size_t) {});
 }
 
 }  // namespace

@@ -42,10 +42,12 @@ kernels::Tuning resolved(const kernels::Tuning& defaults, const kernels::Tuning&
   return tuning;
 }
 
+constexpr double csr_bytes_per_nonzero = sizeof(double) + sizeof(int32_t);
+
 /// The largest memory while the kernel's format is made. The source makes the whole block as CSR; for
 /// symmetric storage half of it is dropped at once.
 double peak_bytes_per_nonzero(const kernels::KernelRow& kernel, double copied_share) {
-  constexpr double csr = sizeof(double) + sizeof(int32_t);
+  constexpr double csr = csr_bytes_per_nonzero;
   const double kept_csr = kernel.stores_half() ? 0.5 * csr : csr;
   const double converted =
       kernel.converts ? std::max(kernel.bytes_per_nonzero, kernel.conversion_bytes_per_nonzero) : 0.0;
@@ -205,7 +207,7 @@ MemoryPlan plan_memory(const MatrixSource& source, const Configuration& configur
 }
 
 MemoryPlan plan_memory(const MatrixFacts& matrix, int64_t working_bytes, const Configuration& configuration,
-                       const comm::BlockLayout& layout, int rank) {
+                       const comm::BlockLayout& layout, int rank, int64_t leaving_bytes) {
   const auto& kernel = planned_kernel(configuration);
   const auto rows = layout.rows_of(rank);
   const auto columns = layout.columns_of(rank);
@@ -235,7 +237,9 @@ MemoryPlan plan_memory(const MatrixFacts& matrix, int64_t working_bytes, const C
   }
   if (strips.count > 1) elements += rows.size();  // the partial sums of one strip
   plan.vector_bytes = elements * int64_t{sizeof(double)};
-  plan.working_bytes = working_bytes;
+  const auto making_format_bytes =
+      plan.block_bytes - row_start_bytes - saturated(csr_bytes_per_nonzero * nonzeros);
+  plan.working_bytes = working_bytes - std::min(leaving_bytes, making_format_bytes);
   return plan;
 }
 

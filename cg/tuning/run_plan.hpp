@@ -85,9 +85,9 @@ struct MemoryPlan {
 MemoryPlan plan_memory(const MatrixSource& source, const Configuration& configuration,
                        const comm::BlockLayout& layout, int rank);
 /// The plan of a matrix of which no more is known than its order and number of nonzeros. working_bytes:
-/// MatrixSource::working_bytes().
+/// MatrixSource::working_bytes(); leaving_bytes: the part of them that is gone before the format is made.
 MemoryPlan plan_memory(const MatrixFacts& matrix, int64_t working_bytes, const Configuration& configuration,
-                       const comm::BlockLayout& layout, int rank);
+                       const comm::BlockLayout& layout, int rank, int64_t leaving_bytes = 0);
 /// Bytes of such parts on a rank. The rows of a piece are taken to be of mean length, and all of their nonzeros to lie in
 /// its columns, as those of a banded matrix do.
 int64_t piece_bytes(const MatrixFacts& matrix, const comm::BlockLayout& layout, int rank,

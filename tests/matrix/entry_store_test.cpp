@@ -74,6 +74,18 @@ void add_jumping_entries(EntryStore& store) {
   }
 }
 
+TEST(EntryStoreTest, BucketsThatAreDroppedLeaveTheMemory) {
+  EntryStore store(RowShares(jumping_order, 1), 0);
+  add_jumping_entries(store);
+  store.seal();
+  const auto bytes_before = resident_bytes();
+  const auto half = store.bucket_count() / 2;
+  for (size_t bucket = 0; bucket < half; ++bucket) store.drop(bucket);
+  constexpr int64_t bytes_of_half = jumping_entry_count / 2 * stored_entry_bytes;
+  EXPECT_LT(resident_bytes(), bytes_before - bytes_of_half * 9 / 10);
+  EXPECT_EQ(store.value_at(jumping_order - 1, 0), value_of(jumping_order - 1, 0));
+}
+
 TEST(EntryStoreTest, EntriesOnADeviceTakeLittleMemory) {
   if (test::has_address_sanitizer) GTEST_SKIP() << "the sanitizer keeps what is freed";
   const test::TemporaryFolder folder;

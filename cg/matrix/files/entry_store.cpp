@@ -2,6 +2,7 @@
 
 #include <bit>
 #include <numeric>
+#include <utility>
 
 namespace cg2d {
 namespace {
@@ -126,6 +127,13 @@ void EntryStore::seal() {
   if (!scratch_) return;
   in_memory_.clear();
   slabs_.clear();
+}
+
+void EntryStore::drop(size_t bucket) {
+  for (const auto number : std::exchange(buckets_[bucket].chunks, {})) {
+    const auto place = number % chunks_per_slab;
+    if (!scratch_) slabs_[number / chunks_per_slab].drop(place, place + 1);
+  }
 }
 
 std::optional<double> EntryStore::value_at(int64_t row, int32_t column) const {

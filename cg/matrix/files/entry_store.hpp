@@ -100,6 +100,8 @@ class EntryStore {
   void for_each_part(Visit&& visit) const {
     for (size_t bucket = 0; bucket < buckets_.size(); ++bucket) for_each_part(bucket, visit);
   }
+  /// Gives the memory of a bucket back: its rows are gone.
+  void drop(size_t bucket);
   /// The value at a place of a sealed row of this rank; empty where there is no entry. Cost: a search.
   std::optional<double> value_at(int64_t row, int32_t column) const;
 

@@ -233,6 +233,7 @@ ExpectedMatrix expected_matrix(int64_t order, int64_t entry_count, int rank_coun
   return {.order = order,
           .entry_count = entry_count,
           .working_bytes = message_bytes + bytes / rank_count,
+          .leaving_bytes = stored_entry_bytes * (entry_count / rank_count),
           .making_bytes = bytes + rank_count * message_bytes};
 }
 
@@ -276,7 +277,7 @@ void StoredMatrix::visit_entries(comm::RankGroup& group, const EntryVisit& visit
 /// In two rounds: lengths of the block's rows, so that the block is allocated as it is, then their entries, two words each, to their places. Those of
 /// a row come from one rank, in their order.
 kernels::CsrBlock block_of_rows(const EntryStore& store, const comm::BlockLayout& layout,
-                                comm::RankGroup& group) {
+                                comm::RankGroup& group, const std::function<void(size_t)>& visited) {
   const auto columns = layout.columns_of(group.rank());
   const auto first_column = static_cast<int32_t>(columns.begin);
   auto block = kernels::CsrBlock::with_room(layout.rows_of(group.rank()).size(), columns.size());
@@ -305,25 +306,29 @@ kernels::CsrBlock block_of_rows(const EntryStore& store, const comm::BlockLayout
       block.values[place] = std::bit_cast<double>(words[k + 1]);
     }
   });
-  agreement.attempt([&] {
-    store.for_each_part([&](const RowPart& of_row) {
-      for_each_block_part(layout, of_row, [&](int owner, const RowPart& part) {
-        const auto count = part.columns.size();
-        if (owner == group.rank()) {
-          auto& next = starts[static_cast<size_t>(part.row)];
-          std::ranges::transform(part.columns, block.columns.data() + next,
-                                 [first_column](int32_t column) { return column - first_column; });
-          std::ranges::copy(part.values, block.values.data() + next);
-          next += std::ssize(part.columns);
-          entries.count_own(2 * count);
-        } else {
-          auto& words = entries.to(owner, 2 * count);
-          for (size_t k = 0; k < count; ++k)
-            words.insert(words.end(),
-                         {pair_of(part.row, part.columns[k]), std::bit_cast<uint64_t>(part.values[k])});
-        }
-      });
+  const auto send_row = [&](const RowPart& of_row) {
+    for_each_block_part(layout, of_row, [&](int owner, const RowPart& part) {
+      const auto count = part.columns.size();
+      if (owner == group.rank()) {
+        auto& next = starts[static_cast<size_t>(part.row)];
+        std::ranges::transform(part.columns, block.columns.data() + next,
+                               [first_column](int32_t column) { return column - first_column; });
+        std::ranges::copy(part.values, block.values.data() + next);
+        next += std::ssize(part.columns);
+        entries.count_own(2 * count);
+      } else {
+        auto& words = entries.to(owner, 2 * count);
+        for (size_t k = 0; k < count; ++k)
+          words.insert(words.end(),
+                       {pair_of(part.row, part.columns[k]), std::bit_cast<uint64_t>(part.values[k])});
+      }
     });
+  };
+  agreement.attempt([&] {
+    for (size_t bucket = 0; bucket < store.bucket_count(); ++bucket) {
+      store.for_each_part(bucket, send_row);
+      visited(bucket);
+    }
   });
   entries.finish();
   agreement.reach();
@@ -341,13 +346,13 @@ int64_t StoredMatrix::working_bytes(const comm::BlockLayout& layout, const Strip
 SourceFacts StoredMatrix::build_strips(const comm::BlockLayout& layout, comm::RankGroup& group,
                                        int /*thread_count*/, const Strips& /*strips*/,
                                        const StripSink& sink) const {
-  sink(block_of_rows(store_, layout, group));
+  sink(block_of_rows(store_, layout, group, [](size_t) {}));
   return {};
 }
 
 kernels::CsrBlock StoredMatrix::take(const comm::BlockLayout& layout, comm::RankGroup& group) {
-  const auto store = std::move(store_);
-  return block_of_rows(store, layout, group);
+  auto store = std::move(store_);
+  return block_of_rows(store, layout, group, [&](size_t bucket) { store.drop(bucket); });
 }
 
 // ---------------------------------------------------------------- symmetry

@@ -34,6 +34,8 @@ class SystemMatrix : public MatrixSource {
   [[nodiscard]] virtual kernels::CsrBlock take(const comm::BlockLayout& layout, comm::RankGroup& group) {
     return build(layout, group, 1).block;
   }
+  /// The part of working_bytes() that take() gives back.
+  virtual int64_t leaving_bytes() const { return 0; }
   /// Throws RunError (bad_data) that names the first pair of entries that differ, and both values. Nothing where all such matrices are symmetric.
   virtual void require_symmetric(comm::RankGroup& /*group*/) const {}
   /// Throws RunError (not_positive_definite) that names the first row without a positive diagonal entry.
@@ -122,7 +124,8 @@ struct ExpectedMatrix {
   int64_t entry_count = 0;  ///< at most
   /// Memory of a rank, beside its block, while the stored rows become blocks.
   int64_t working_bytes = 0;
-  int64_t making_bytes = 0;  ///< memory of all ranks together, until the rows are stored
+  int64_t leaving_bytes = 0;  ///< part of it, of the rows, which are gone when the block is there
+  int64_t making_bytes = 0;   ///< memory of all ranks together, until the rows are stored
 };
 ExpectedMatrix expected_matrix(int64_t order, int64_t entry_count, int rank_count);
 /// Refuses a matrix that the memory will not hold, before the system ends a rank, which says nothing. Collective: throws RunError
@@ -136,10 +139,10 @@ int64_t stored_bytes(int64_t order, int64_t entry_count);
 void require_memory(const MemoryCheck& check, const std::string& name, const ExpectedMatrix& matrix,
                     comm::RankGroup& group);
 
-/// This rank's block of a layout, from the sealed rows of all ranks. Collective. Throws what a store throws, on every rank; MpiError,
+/// This rank's block of a layout, from the sealed rows of all ranks. visited: called with each bucket that is in a block or on its way. Collective. Throws what a store throws, on every rank; MpiError,
 /// std::bad_alloc.
 kernels::CsrBlock block_of_rows(const EntryStore& store, const comm::BlockLayout& layout,
-                                comm::RankGroup& group);
+                                comm::RankGroup& group, const std::function<void(size_t bucket)>& visited);
 
 /// A matrix whose sealed rows the ranks hold. Holds no reference to the group. Making it is collective.
 class StoredMatrix final : public SystemMatrix {
@@ -150,6 +153,7 @@ class StoredMatrix final : public SystemMatrix {
                comm::RankGroup& group);
 
   int64_t working_bytes(const comm::BlockLayout& layout, const Strips& strips) const override;
+  int64_t leaving_bytes() const override { return stored_entry_bytes * most_own_nonzeros_; }
   /// The whole block as one.
   SourceFacts build_strips(const comm::BlockLayout& layout, comm::RankGroup& group, int thread_count,
                            const Strips& strips, const StripSink& sink) const override;

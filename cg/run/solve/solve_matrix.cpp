@@ -97,7 +97,8 @@ void SolveRun::check_expected_memory(const ExpectedMatrix& expected) const {
   const auto layout = make_layout(facts, planned);
   agree_on(group_, [&] {
     check_memory(*report_.environment, [&](int rank) {
-      auto plan = plan_memory(facts, expected.working_bytes, planned, layout, rank);
+      auto plan = plan_memory(facts, expected.working_bytes, planned, layout, rank,
+                              streaming_ ? 0 : expected.leaving_bytes);
       if (streaming_) plan.block_bytes = std::min(2 * plan.format_bytes, two_panels) + stream_program_bytes;
       return inexact_bytes +
              std::max(expected.making_bytes / group_.size(), bytes_of_rank(facts, plan, layout, rank));
@@ -125,8 +126,11 @@ std::unique_ptr<BlockProduct> SolveRun::make_product(const comm::BlockLayout& la
   if (!streaming_)
     agree_on(group_, [&] {
       check_memory(*report_.environment, [&](int rank) {
-        return bytes_of_rank(matrix_->facts(), plan_memory(*matrix_, configuration(), layout, rank), layout,
-                             rank);
+        const auto& facts = matrix_->facts();
+        return bytes_of_rank(facts,
+                             plan_memory(facts, matrix_->working_bytes(layout, {}), configuration(), layout,
+                                         rank, read_matrix_ ? read_matrix_->leaving_bytes() : 0),
+                             layout, rank);
       });
     });
   if (preconditioner_row().diagonal != DiagonalUse::none) diagonal_ = matrix_->diagonal(layout, group_);
