@@ -238,7 +238,7 @@ MemoryPlan plan_memory(const MatrixFacts& matrix, int64_t working_bytes, const C
   if (strips.count > 1) elements += rows.size();  // the partial sums of one strip
   plan.vector_bytes = elements * int64_t{sizeof(double)};
   const auto making_format_bytes =
-      plan.block_bytes - row_start_bytes - saturated(csr_bytes_per_nonzero * nonzeros);
+      saturated((peak_bytes_per_nonzero(kernel, strips.copied_share) - csr_bytes_per_nonzero) * nonzeros);
   plan.working_bytes = working_bytes - std::min(leaving_bytes, making_format_bytes);
   return plan;
 }

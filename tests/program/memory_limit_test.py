@@ -98,32 +98,24 @@ class ByOption(LimitTest):
                 with self.subTest(command=name, limit=f"{limit}MB"):
                     self.expect_within(rank_count, arguments, limit * 10**6)
 
+    def limit_for(self, rank_count, *words, **more):
+        return named_limit(self.ends_with(MEMORY, run_program(rank_count, *words, "--memory-limit", "1MB", **more)))
+
     def test_other_forms_of_cg_are_planned_with_their_vectors(self):
         """Eight more, in the limit that would do. (That they are enough is seen in the thorough extent.)"""
-        words = ("solve", "--operator", "laplace3d:200x200x200", "--assembled", "--no-profile", "--memory-limit", "1MB")
-
-        def limit_for(variant):
-            return named_limit(self.ends_with(MEMORY, run_program(2, *words, "--variant", variant)))
-
-        self.assertAlmostEqual(limit_for("pipelined") - limit_for("classic"), 8 * 8 * 200**3, delta=25e6)
+        words = ("solve", "--operator", "laplace3d:200x200x200", "--assembled", "--no-profile", "--variant")
+        self.assertAlmostEqual(self.limit_for(2, *words, "pipelined") - self.limit_for(2, *words, "classic"), 8 * 8 * 200**3, delta=25e6)
 
     def test_rows_of_a_file_are_gone_when_the_format_is_made(self):
         """5fba2c77: stored rows, block and format counted at once, half as much again as a solve takes."""
-
-        def limit_for(kernel):
-            words = ("solve", str(self.matrix), "--kernel", kernel, "--no-profile", "--memory-limit", "1MB")
-            return named_limit(self.ends_with(MEMORY, run_program(1, *words)))
-
-        self.assertLess(limit_for("sell"), limit_for("csr-short") + 2e6)
+        words = ("solve", self.matrix, "--no-profile", "--kernel")
+        self.assertLess(self.limit_for(1, *words, "sell"), self.limit_for(1, *words, "csr-short") + 2e6)
 
     def test_a_calibration_counts_the_vectors_of_its_messages(self):
         """Of all ranks, for each transport."""
-        words = ("model", "--calibrate", "--class", "S", "--machine", self.files / "machine.json", "--memory-limit", "1MB")
-
-        def of_rank(rank_count):
-            return named_limit(self.ends_with(MEMORY, run_program(rank_count, *words, starts_anew=True))) / rank_count
-
-        self.assertGreater(of_rank(24) - of_rank(2), 40e6)
+        words = ("model", "--calibrate", "--class", "S", "--machine", self.files / "machine.json")
+        of_rank = [self.limit_for(rank_count, *words, starts_anew=True) / rank_count for rank_count in (2, 24)]
+        self.assertGreater(of_rank[1] - of_rank[0], 40e6)
 
     def expect_within(self, rank_count, arguments, limit):
         outcome, peak = self.run_measured(rank_count, arguments, limit)

@@ -6,7 +6,7 @@ import os
 import stat
 
 from program_runner import BAD_DATA, CANNOT_CREATE, CANNOT_WRITE, MPIEXEC, PROGRAM, THOROUGH, USAGE, run_command
-from solve_test import SolveTest, vector_text
+from solve_test import SolveTest, columns_text
 
 SYMMETRIC = "%%MatrixMarket matrix coordinate real symmetric\n"
 ENTRIES = "1 1 2\n2 1 -1\n2 2 2\n"
@@ -86,7 +86,7 @@ class Outputs(OddFilesTest):
         self.assertTrue(stat.S_ISFIFO(pipe.stat().st_mode))
 
     def test_inputs_are_not_overwritten(self):
-        b = self.file("b.mtx", vector_text([1.0, 2.0]))
+        b = self.file("b.mtx", columns_text([1.0, 2.0]))
         link = self.folder / "link"
         link.symlink_to(b)
         for arguments, pair in (
@@ -98,5 +98,5 @@ class Outputs(OddFilesTest):
             (["convert", self.matrix, self.matrix], f"TARGET and FILE name the same file, {self.matrix}"),
         ):
             self.expect_line(USAGE, f"{pair}: give each its own", *arguments)
-        self.assertEqual(b.read_text(), vector_text([1.0, 2.0]))
+        self.assertEqual(b.read_text(), columns_text([1.0, 2.0]))
         self.assertEqual(self.matrix.read_text(), MATRIX)

@@ -5,35 +5,20 @@ import math
 import os
 import signal
 
-from program_runner import BAD_DATA, INTERRUPTED, NOT_CONVERGED, SUCCESS, BackgroundRun, ProgramTest, run_program
+from program_runner import BAD_DATA, INTERRUPTED, NOT_CONVERGED, BackgroundRun, run_program
+from solve_test import SolveTest, columns_of, columns_text
 
 SIDE = 11
 N = SIDE * SIDE
 MATRIX = ("--operator", f"laplace2d:{SIDE}x{SIDE}", "--assembled")
 
 
-def columns_text(columns):
-    values = [repr(value) for column in columns for value in column]
-    return "\n".join(["%%MatrixMarket matrix array real general", f"{len(columns[0])} {len(columns)}", *values]) + "\n"
-
-
-def columns_of(path):
-    sizes, *values = [line for line in path.read_text().splitlines() if not line.startswith("%")]
-    row_count, column_count = map(int, sizes.split())
-    assert len(values) == row_count * column_count, sizes
-    values = list(map(float, values))
-    return [values[k * row_count : (k + 1) * row_count] for k in range(column_count)]
-
-
-class SeveralTest(ProgramTest):
+class SeveralTest(SolveTest):
     def setUp(self):
         self.x = self.folder / "x.mtx"
 
     def columns_file(self, columns, name="b.mtx"):
-        return self.file(name, columns_text(columns))
-
-    def report_of(self, rank_count, *arguments, code=SUCCESS):
-        return self.valid_document_of(rank_count, "solve", *arguments, code=code)
+        return self.file(name, columns_text(*columns))
 
     def solution_of(self, rank_count, *arguments):
         report = self.report_of(rank_count, *MATRIX, "-o", self.x, "--rtol", "1e-10", *arguments)

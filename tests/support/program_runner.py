@@ -479,8 +479,9 @@ class ProgramTest(unittest.TestCase):
 
     def valid_document_of(self, rank_count, command, *arguments, code=SUCCESS, **options):
         """The JSON result of a run that must end with the code, by the schema of its command."""
-        outcome = self.ends_with(code, run_program(rank_count, command, *arguments, "--format", "json", **options))
-        return self.assert_valid(outcome.document(), command)
+        document = self.ends_with(code, run_program(rank_count, command, *arguments, "--format", "json", **options)).document()
+        self.assertEqual(document.get("exit_code", code), code)  # where it has one
+        return self.assert_valid(document, command)
 
     def assert_valid(self, document, name="run"):
         """As cg2d schema has it under that name. Returns the document."""
