@@ -274,7 +274,7 @@ class RefusedServices(InjectorTest):
         kinds = (Convert, Streamed, Checkpoint, Stencil)
         expected = {kind_of_run: self.run_refused(kind_of_run, "")[1] for kind_of_run in kinds}
         self.assertNotIn(None, expected.values())
-        for kind_of_run, service in some_of(itertools.product(kinds, SERVICES), 4):
+        for kind_of_run, service in some_of(itertools.product(kinds, SERVICES), 7):
             with self.subTest(run=kind_of_run.__name__, service=service):
                 outcome, result = self.run_refused(kind_of_run, service)
                 if (service, kind_of_run) in MAY_FAIL:

@@ -8,7 +8,7 @@ import unittest
 
 from program_runner import (
     CAMPAIGN, MEMORY, MPIEXEC, PROGRAM, PROJECT, SUCCESS, THOROUGH, TRY_AGAIN, ProgramTest, bytes_of, run_command, run_program,
-    temporary_folder,
+    some_of, temporary_folder,
 )  # fmt: skip
 from solve_test import matrix_text
 
@@ -190,8 +190,8 @@ class ByUser(LimitTest):
         meminfo = self.files / "meminfo"
         meminfo.write_text(re.sub(r"MemAvailable: *\d+", "MemAvailable: 1000", pathlib.Path("/proc/meminfo").read_text()))
         mount = self.with_mount('mount --bind "$0" /proc/meminfo', meminfo)
-        for arguments in (("run", "--class", "S", "--no-profile"), ("convert", str(self.matrix), "OUTPUT"),
-                          ("tune", "--class", "S", "--grid", "1x1", "--no-profile")):  # fmt: skip
+        for arguments in some_of((("run", "--class", "S", "--no-profile"), ("tune", "--class", "S", "--grid", "1x1", "--no-profile"),
+                                  ("convert", str(self.matrix), "OUTPUT")), 2):  # fmt: skip
             with self.subTest(command=arguments[0]):
                 command = [*mount, PROGRAM, *self.words(arguments)]
                 self.assertEqual(run_command(command).exit_code, MEMORY)

@@ -166,7 +166,8 @@ cg2d_add_program_test(release_check_test SCRIPT scripts/release_check_test.py TI
 cg2d_add_program_test(packaging_test SCRIPT scripts/packaging_test.py TIMEOUT 120)
 cg2d_add_program_test(quickstart_test SCRIPT scripts/quickstart_test.py LABELS quick TIMEOUT 60)
 cg2d_add_program_test(fuzz_script_test SCRIPT scripts/fuzz_script_test.py TIMEOUT 60)
-cg2d_add_program_test(checked_runs_test SCRIPT scripts/checked_runs_test.py TIMEOUT 120)
+# Of scripts that the thorough stages run.
+cg2d_add_program_test(checked_runs_test SCRIPT scripts/checked_runs_test.py LABELS thorough TIMEOUT 120)
 cg2d_add_program_test(slurm_test SCRIPT scripts/slurm_test.py TIMEOUT 300)
 # The list of faults against the sources, and the script on a project of a few lines.
 cg2d_add_program_test(mutants_test SCRIPT scripts/mutants_test.py LABELS quick TIMEOUT 300)

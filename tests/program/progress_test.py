@@ -177,6 +177,7 @@ class OnATerminal(ProgressTest):
 
 class Elsewhere(ProgressTest):
     RUN = ("run", "--class", "A", "--no-profile")
+    SHORT = ("run", "--class", "W", "--no-profile")
 
     def test_no_escape_sequence_goes_into_files_and_pipes(self):
         file = self.folder / "result.txt"
@@ -191,19 +192,19 @@ class Elsewhere(ProgressTest):
         self.assertNotIn("\033", outcome.stdout)
 
     def test_progress_writes_plain_lines(self):
-        outcome = self.run_well(self.rank_count, *self.RUN, "--progress", env={**os.environ, "TERM": "xterm"})
-        for pattern in ("cg2d: generating class A", r"cg2d: \d+ nonzeros in", r"cg2d: run 1, outer iteration 15/15: "):
+        outcome = self.run_well(self.rank_count, *self.SHORT, "--progress", env={**os.environ, "TERM": "xterm"})
+        for pattern in ("cg2d: generating class W", r"cg2d: \d+ nonzeros in", r"cg2d: run 1, outer iteration 15/15: "):
             self.assertTrue([line for line in outcome.error_lines() if re.match(pattern, line)], (pattern, outcome))
         self.assertNotRegex(outcome.stderr, "[\033\r]")
 
     def test_dumb_terminals_get_plain_lines_or_nothing(self):
         for kind in ("dumb", ""):
             with self.subTest(kind=kind):
-                text, _ = self.show(*self.RUN, kind=kind)
+                text, _ = self.show(*self.SHORT, kind=kind)
                 self.assertNotIn("generating", text)
                 self.assertNotIn("\033", text)
-                text, _ = self.show(*self.RUN, "--progress", kind=kind)
-                self.assertIn("cg2d: generating class A", text)
+                text, _ = self.show(*self.SHORT, "--progress", kind=kind)
+                self.assertIn("cg2d: generating class W", text)
                 self.assertNotIn("\033", text)
 
     def test_quiet_is_silent_on_a_terminal(self):

@@ -43,10 +43,10 @@ class SystemSweepTest(ProgramTest):
 
     def test_a_signal_leaves_no_half_of_a_run(self):
         """The run under way ends; before, it was kept as one that failed for ever."""
-        words = ("--operator", "laplace3d:80x80x80", "--iterations", "1200", "--repeat", "50", "--retries", "0")
+        words = ("--operator", "laplace3d:80x80x80", "--iterations", "600", "--repeat", "50", "--retries", "0")
         with BackgroundRun(2, "sweep", *words, "--output", self.results) as run:
             run.wait_for(r"run 2 of ")
-            time.sleep(0.3)  # a third of the next run
+            time.sleep(0.3)  # a part of the next run
             run.send(signal.SIGTERM)
             self.ends_with(INTERRUPTED, run.finish())
         self.assertEqual({line["status"] for line in self.lines()}, {"success"})
