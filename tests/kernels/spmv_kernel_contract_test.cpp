@@ -35,10 +35,10 @@ using test::BlockMaker;
 using test::Rows;
 using test::TestBlock;
 
-// For each of the four numbers of threads, so that a kernel has 2000 in all, by default 500; its other loops take some of
+// For each of the four numbers of threads, so that a kernel has 2000 in all, by default 240; its other loops take some of
 // them.
 constexpr int thorough_block_count = 500;
-constexpr int usual_block_count = 125;
+constexpr int usual_block_count = 60;
 constexpr int loops_share_of_blocks = 10;
 
 // ---------------------------------------------------------------- products

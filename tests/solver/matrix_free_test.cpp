@@ -111,7 +111,7 @@ std::vector<Stencil> tested_stencils() {
 /// cores so do the cuts: even calls get the even ones, odd calls the odd ones.
 template <typename Visit>
 void for_every_cut(int call, const Visit& visit) {
-  const bool cuts_take_turns = !test::is_thorough() && group().size() > 4;
+  const bool cuts_take_turns = !test::is_thorough() && group().size() > 2;
   int number = -1;
   const auto transports = test::usable_transports();
   for (const auto& grid : comm::domain_grids(group().size())) {
