@@ -42,12 +42,10 @@ kernels::Tuning resolved(const kernels::Tuning& defaults, const kernels::Tuning&
   return tuning;
 }
 
-constexpr double csr_bytes_per_nonzero = sizeof(double) + sizeof(int32_t);
-
 /// The largest memory while the kernel's format is made. The source makes the whole block as CSR; for
 /// symmetric storage half of it is dropped at once.
 double peak_bytes_per_nonzero(const kernels::KernelRow& kernel, double copied_share) {
-  constexpr double csr = csr_bytes_per_nonzero;
+  constexpr double csr = kernels::CsrBlock::bytes_per_nonzero;
   const double kept_csr = kernel.stores_half() ? 0.5 * csr : csr;
   const double converted =
       kernel.converts ? std::max(kernel.bytes_per_nonzero, kernel.conversion_bytes_per_nonzero) : 0.0;
@@ -202,8 +200,9 @@ ChosenKernel choose_kernel(const MatrixFacts& matrix, const Configuration& confi
 }
 
 MemoryPlan plan_memory(const MatrixSource& source, const Configuration& configuration,
-                       const comm::BlockLayout& layout, int rank) {
-  return plan_memory(source.facts(), source.working_bytes(layout, {}), configuration, layout, rank);
+                       const comm::BlockLayout& layout, int rank, int64_t leaving_bytes) {
+  return plan_memory(source.facts(), source.working_bytes(layout, {}), configuration, layout, rank,
+                     leaving_bytes);
 }
 
 MemoryPlan plan_memory(const MatrixFacts& matrix, int64_t working_bytes, const Configuration& configuration,
@@ -219,8 +218,9 @@ MemoryPlan plan_memory(const MatrixFacts& matrix, int64_t working_bytes, const C
   const double nonzeros = matrix.nonzero_count * (static_cast<double>(rows.size()) / n) *
                           (static_cast<double>(columns.size()) / n);
   const auto row_start_bytes = static_cast<int64_t>(sizeof(int64_t)) * (rows.size() + 1) * (1 + strips.count);
+  const double peak = peak_bytes_per_nonzero(kernel, strips.copied_share);
   plan.block_bytes = saturated_sum(
-      saturated(peak_bytes_per_nonzero(kernel, strips.copied_share) * nonzeros),
+      saturated(peak * nonzeros),
       row_start_bytes + kernel.window_bytes(rows.size(), columns.size(), configuration.thread_count));
   plan.format_bytes = saturated_sum(saturated(kernel.bytes_per_nonzero * nonzeros),
                                     row_start_bytes + kernel.window_bytes(rows.size(), columns.size()));
@@ -237,8 +237,7 @@ MemoryPlan plan_memory(const MatrixFacts& matrix, int64_t working_bytes, const C
   }
   if (strips.count > 1) elements += rows.size();  // the partial sums of one strip
   plan.vector_bytes = elements * int64_t{sizeof(double)};
-  const auto making_format_bytes =
-      saturated((peak_bytes_per_nonzero(kernel, strips.copied_share) - csr_bytes_per_nonzero) * nonzeros);
+  const auto making_format_bytes = saturated((peak - kernels::CsrBlock::bytes_per_nonzero) * nonzeros);
   plan.working_bytes = working_bytes - std::min(leaving_bytes, making_format_bytes);
   return plan;
 }

@@ -81,11 +81,11 @@ struct MemoryPlan {
   int64_t kept_bytes() const { return saturated_sum(format_bytes, vector_bytes); }
 };
 
-/// Without the process.
+/// Without the process. leaving_bytes: the part of MatrixSource::working_bytes() that is gone before the format is made.
 MemoryPlan plan_memory(const MatrixSource& source, const Configuration& configuration,
-                       const comm::BlockLayout& layout, int rank);
+                       const comm::BlockLayout& layout, int rank, int64_t leaving_bytes = 0);
 /// The plan of a matrix of which no more is known than its order and number of nonzeros. working_bytes:
-/// MatrixSource::working_bytes(); leaving_bytes: the part of them that is gone before the format is made.
+/// MatrixSource::working_bytes().
 MemoryPlan plan_memory(const MatrixFacts& matrix, int64_t working_bytes, const Configuration& configuration,
                        const comm::BlockLayout& layout, int rank, int64_t leaving_bytes = 0);
 /// Bytes of such parts on a rank. The rows of a piece are taken to be of mean length, and all of their nonzeros to lie in

@@ -15,6 +15,7 @@
 #include "cg/studies/model_command.hpp"
 #include "cg/studies/pingpong.hpp"
 #include "support/common_folder.hpp"
+#include "support/test_extent.hpp"
 
 namespace cg2d::document_test {
 namespace {
@@ -65,9 +66,9 @@ TEST(DocumentTest, IsReadAndWrittenAlike) {
       {"stencil --shape 8x8x8 --steps 4", again<StencilReport>},
       {"stencil --shape 8x8x8 --method s-step-cg", again<StencilReport>},
       {"events", again<EventList>}};
-  if (test::group().size() > 1) {
+  if (test::group().size() > 1)
     cases.push_back({"pingpong --class S --sizes 8 --variables 1", again<PingPongReport>});
-  } else {
+  if (test::group().size() == 1 || test::is_thorough()) {
     cases.push_back({"check", again<CheckReport>});
     cases.push_back({"model --paper", again<PaperComparison>});
   }

@@ -147,7 +147,7 @@ class Streaming(SolveOutOfCoreTest):
         binary, _ = self.converted(50)  # of smaller ones all panels fit where one was made
         for grid, count in some_of((("1x2", 8), ("2x1", 3)), 2):
             with self.subTest(grid=grid):
-                arguments = (binary, "--grid", grid, "--rhs", "random:1", "--rhs-count", count, "--kernel", "symmetric", "--rtol", "1e-3")
+                arguments = (binary, "--grid", grid, "--rhs", "random:1", "--rhs-count", count, "--kernel", "symmetric")
                 limit = self.least_limit(2, arguments)
                 for document in self.expect_bits_of_memory(2, arguments, "--memory-limit", limit):
                     self.assertEqual(len(document["result"]["right_hand_sides"]), count)

@@ -46,7 +46,7 @@ class SystemSweepTest(ProgramTest):
         words = ("--operator", "laplace3d:80x80x80", "--iterations", "600", "--repeat", "50", "--retries", "0")
         with BackgroundRun(2, "sweep", *words, "--output", self.results) as run:
             run.wait_for(r"run 2 of ")
-            time.sleep(0.3)  # a part of the next run
+            time.sleep(0.15)  # a third of the next run
             run.send(signal.SIGTERM)
             self.ends_with(INTERRUPTED, run.finish())
         self.assertEqual({line["status"] for line in self.lines()}, {"success"})

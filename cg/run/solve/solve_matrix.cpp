@@ -126,11 +126,10 @@ std::unique_ptr<BlockProduct> SolveRun::make_product(const comm::BlockLayout& la
   if (!streaming_)
     agree_on(group_, [&] {
       check_memory(*report_.environment, [&](int rank) {
-        const auto& facts = matrix_->facts();
-        return bytes_of_rank(facts,
-                             plan_memory(facts, matrix_->working_bytes(layout, {}), configuration(), layout,
-                                         rank, read_matrix_ ? read_matrix_->leaving_bytes() : 0),
-                             layout, rank);
+        const auto leaving_bytes = read_matrix_ ? read_matrix_->leaving_bytes() : 0;
+        return bytes_of_rank(matrix_->facts(),
+                             plan_memory(*matrix_, configuration(), layout, rank, leaving_bytes), layout,
+                             rank);
       });
     });
   if (preconditioner_row().diagonal != DiagonalUse::none) diagonal_ = matrix_->diagonal(layout, group_);
