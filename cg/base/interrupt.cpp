@@ -22,6 +22,8 @@ volatile std::sig_atomic_t watched_signals = 0;
 volatile std::sig_atomic_t writes_a_line = 0;
 volatile std::sig_atomic_t end_asked = 0;
 volatile std::sig_atomic_t code_of_abort = 0;
+/// When a watch was told of one that was new.
+std::atomic<std::chrono::steady_clock::rep> told_at = 0;
 /// Handlers belong to the process, so their users are counted for the process.
 std::atomic<int> watch_count = 0;
 /// How a signal ends the process where nobody watches.
@@ -44,8 +46,12 @@ extern "C" void take_signal(int signal) {
     const int bit = 1 << signal;
     const bool is_again = (watched_signals & bit) != 0;
     watched_signals = watched_signals | bit;
+    const auto now = std::chrono::steady_clock::now().time_since_epoch();
+    if (!is_again) told_at = now.count();
+    // `timeout mpiexec ...` signals the launcher and its group, and the launcher passes both on at once: that is one request.
+    const bool is_echo = now - std::chrono::steady_clock::duration(told_at) < std::chrono::seconds(1);
     // Batch systems and the kernel (SIGXCPU, each second) may say again that time is nearly over.
-    if (!is_again || (signal != SIGINT && signal != SIGTERM)) return;
+    if (!is_again || is_echo || (signal != SIGINT && signal != SIGTERM)) return;
     std::signal(signal, SIG_DFL);
     std::raise(signal);  // waits until the handler returns
     return;

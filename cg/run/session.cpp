@@ -109,7 +109,7 @@ void Session::begin() {
   const bool has_vectors = kernels::of_this_processor(kernels::sets_without_gathers).size() > 1;
   if (group_.sum(int64_t{has_vectors}) % group_.size() != 0)
     throw RunError(ExitCode::unavailable,
-                   "some ranks have vector instructions, others have none: set {}=portable for all of them",
+                   "some ranks have wider vector instructions than others: set {}=portable for all of them",
                    kernels::instruction_set_variable);
   if (asked_.names_hosts) name_by_host(*found_.environment);
   if (group_.rank() == 0) found_.provenance = inspect_provenance(*found_.environment, asked_.names_hosts);

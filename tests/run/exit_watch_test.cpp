@@ -5,8 +5,11 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <thread>
+
+#include "cg/base/interrupt.hpp"
 
 namespace cg2d::exit_watch_test {
 namespace {
@@ -32,6 +35,19 @@ TEST(ExitWatch, DoesNothingWhenItGoesInTime) {
   // The watch must not be waited for; and it must be gone, or this process would end with 70.
   EXPECT_LT(std::chrono::steady_clock::now() - start, milliseconds(200));
   std::this_thread::sleep_for(milliseconds(300));
+}
+
+TEST(InterruptWatch, TakesTheEchoOfASignalForTheSameRequest) {
+  testing::GTEST_FLAG(death_test_style) = "threadsafe";
+  EXPECT_EXIT(
+      {
+        const InterruptWatch watch;
+        for (int k = 0; k < 2; ++k) std::raise(SIGTERM);
+        if (watch.asked()) std::fputs("asked once\n", stderr);
+        std::this_thread::sleep_for(milliseconds(1100));
+        std::raise(SIGTERM);
+      },
+      testing::KilledBySignal(SIGTERM), "^asked once\n$");
 }
 
 }  // namespace
