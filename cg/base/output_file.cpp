@@ -129,6 +129,15 @@ std::string kept_elsewhere(const std::string& path, std::string_view text) {
   return {};
 }
 
+/// The descriptor of this process that the path names, as shells do for >(...) and people for a log; -1: none.
+int descriptor_named_by(std::string_view path) {
+  if (path == "/dev/stdout") return STDOUT_FILENO;
+  if (path == "/dev/stderr") return STDERR_FILENO;
+  for (const std::string_view folder : {"/dev/fd/", "/proc/self/fd/"})
+    if (path.starts_with(folder)) return number_from<int>(path.substr(folder.size())).value_or(-1);
+  return -1;
+}
+
 }  // namespace
 
 bool can_be_replaced(const std::string& path) {
@@ -149,7 +158,8 @@ bool can_be_replaced(const std::string& path) {
 
 OutputFile::OutputFile(std::string path, bool may_go_to_standard_output)
     : path_(std::move(path)), may_go_to_standard_output_(may_go_to_standard_output) {
-  if (path_ == standard_output_name) path_.clear();
+  const int named = descriptor_named_by(path_);
+  if (path_ == standard_output_name || named == STDOUT_FILENO) path_.clear();
   if (path_.empty()) {
     const int flags = fcntl(STDOUT_FILENO, F_GETFL);
     if (flags < 0 || (flags & O_ACCMODE) == O_RDONLY)  // see secure_standard_descriptors()
@@ -158,17 +168,20 @@ OutputFile::OutputFile(std::string path, bool may_go_to_standard_output)
     descriptor_ = STDOUT_FILENO;
     return;
   }
-  const auto target = output_target(path_);
-  if (std::error_code error; std::filesystem::is_other(path_, error)) {
-    device_ =
-        Descriptor(open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, all_may_read_and_write));
+  // What a descriptor leads to goes on where it is: a log is not replaced by a file of its name.
+  if (std::error_code error; named >= 0 || std::filesystem::is_other(path_, error)) {
+    device_ = Descriptor(named >= 0 ? fcntl(named, F_DUPFD_CLOEXEC, 0)
+                                    : open(path_.c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC));
     if (!device_.is_open()) cannot_create(path_);
+    std::signal(SIGPIPE, SIG_IGN);  // a reader that goes away takes no other output along
     descriptor_ = device_.number();
     return;
   }
-  path_ = target;
+  path_ = output_target(path_);
   struct stat status {};
-  if (lstat(path_.c_str(), &status) == 0 && S_ISDIR(status.st_mode)) {
+  const bool is_there = lstat(path_.c_str(), &status) == 0;
+  if (!is_there && errno == ENAMETOOLONG) cannot_create(path_);
+  if (is_there && S_ISDIR(status.st_mode)) {
     errno = EISDIR;
     cannot_create(path_);
   }

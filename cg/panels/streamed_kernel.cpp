@@ -259,7 +259,9 @@ void StreamedKernel::check(const PanelEntry& entry, const PanelResult& result,
     throw FileError(file_->path, "{}: found {} bytes, expected {}: the file has been cut off", where,
                     result.byte_count, bytes.size());
   if (crc32c(bytes) != entry.checksum)
-    throw FileError(file_->path, "{}: found damaged data, expected what meets its checksum", where);
+    throw FileError(
+        file_->path,
+        "{}: found damaged data, expected what meets its checksum; remove the file, it is made anew", where);
 }
 
 void StreamedKernel::multiply_panels(const kernels::Operands& operands, const kernels::ProductMode& mode) {

@@ -194,6 +194,36 @@ TEST_F(OutputFileTest, OfAdditionsOfSeveralProcessesNoneIsLost) {
   EXPECT_EQ(names(), std::vector<std::string>{"log"});
 }
 
+TEST_F(OutputFileTest, WhatADescriptorLeadsToGoesOnWhereItIs) {
+  std::ofstream(path("log")) << "before\n";
+  const int log = open(path("log").c_str(), O_WRONLY | O_APPEND);
+  ASSERT_GE(log, 0);
+  for (const std::string folder : {"/dev/fd/", "/proc/self/fd/"})
+    put(folder + std::to_string(log), "in " + folder + "\n");
+  close(log);
+  EXPECT_EQ(content(path("log")), "before\nin /dev/fd/\nin /proc/self/fd/\n");
+  testing::internal::CaptureStdout();
+  put("/dev/stdout", "text\n");
+  EXPECT_EQ(testing::internal::GetCapturedStdout(), "text\n");
+  const auto closed = "/dev/fd/" + std::to_string(log);
+  expect_error(ExitCode::cannot_create, closed, [&] { OutputFile file(closed); });
+}
+
+TEST_F(OutputFileTest, AReaderThatGoesAwayIsAnErrorOfWriting) {
+  ASSERT_EQ(mkfifo(path("pipe").c_str(), 0600), 0);
+  const int reader = open(path("pipe").c_str(), O_RDONLY | O_NONBLOCK);
+  OutputFile file(path("pipe"));
+  close(reader);
+  file.write("text");
+  expect_error(ExitCode::cannot_write, path("pipe") + ": Broken pipe", [&] { file.commit(); });
+  std::signal(SIGPIPE, SIG_DFL);
+}
+
+TEST_F(OutputFileTest, ANameThatIsTooLongIsKnownAtOnce) {
+  expect_error(ExitCode::cannot_create, "File name too long",
+               [&] { OutputFile(path(std::string(256, 'n'))); });
+}
+
 TEST_F(OutputFileTest, AFolderIsNoFileAndAFileNoFolder) {
   std::ofstream(path("file")) << "x";
   for (const auto& target : {path("no/such/folder/result.json"), path("file/result.json")})

@@ -76,10 +76,10 @@ class Outputs(OddFilesTest):
         os.mkfifo(pipe)
         link = self.folder / "link"
         link.symlink_to(pipe)
-        for target, named in ((pipe, pipe), (link, pipe), (self.folder, self.folder)):
+        for target in (pipe, link, self.folder):
             self.expect_line(
                 CANNOT_CREATE,
-                f"cannot create {named}: it cannot be replaced (a folder, a pipe, a device, a mount point, or another user's file in a folder "
+                f"cannot create {target}: it cannot be replaced (a folder, a pipe, a device, a mount point, or another user's file in a folder "
                 "with the sticky bit); name another file",
                 *("convert", self.matrix, target),
             )

@@ -375,6 +375,15 @@ TEST(Checkpoints, BeginsAnewWhereTheFirstCheckpointWasNotFinished) {
   EXPECT_EQ(std::ssize(folder.names()), group().size()) << "the rest of the first one is gone";
 }
 
+TEST(Checkpoints, RefusesAFolderThatIsAnotherOnAnotherRank) {
+  if (group().size() == 1) GTEST_SKIP() << "one rank sees one folder";
+  const test::TemporaryFolder folder;  // of each rank
+  EXPECT_NE(common_error_of(ExitCode::cannot_create,
+                            [&] { const Checkpoints all(saved_to(folder.path()), "run", group()); })
+                .find("sees another folder there than rank 0"),
+            std::string::npos);
+}
+
 TEST(Checkpoints, RemovesWhatAKilledRunLeftUnderTemporaryNames) {
   const CommonFolder folder;
   folder.write(CheckpointName{3, 0, 1}.text() + ".77-0", "x");

@@ -28,14 +28,15 @@ class SharedOutput {
     std::string temporary_name;
     agree_on(group, [&] {
       if (group.rank() != 0) return;
-      path_ = output_target(path_);
       std::error_code unknown;
       const auto status = std::filesystem::status(path_, unknown);
-      if ((exists(status) && !is_regular_file(status)) || !can_be_replaced(path_))
+      const auto target = output_target(path_);
+      if ((exists(status) && !is_regular_file(status)) || !can_be_replaced(target))
         refuse(
             "it cannot be replaced (a folder, a pipe, a device, a mount point, or another user's file in a "
             "folder with the sticky bit); name another file");
-      file_.emplace(path_, FileNaming::temporary_at_once);
+      path_ = target;
+      file_.emplace(path_, group.size() == 1 ? FileNaming::at_the_end : FileNaming::temporary_at_once);
       if (!file_->is_open()) cannot_create(path_);
       temporary_name = file_->temporary_name();
     });
@@ -94,8 +95,9 @@ class SharedOutput {
     keep_permissions(path_, file_->descriptor());
     if (file_->take_name()) return;
     const auto* const reason = std::strerror(errno);
-    throw RunError(ExitCode::cannot_write, "cannot write {}: {}; the result is in {}", path_, reason,
-                   file_->keep());
+    auto place = file_->keep();
+    if (!place.empty()) place = "; the result is in " + place;
+    throw RunError(ExitCode::cannot_write, "cannot write {}: {}{}", path_, reason, place);
   }
 
  private:

@@ -122,7 +122,7 @@ void write_vector(std::span<const double> piece, const VectorPlace& place, const
     return fmt::to_string(text);
   };
   write_in_turns(file, group,
-                 fmt::format("%%MatrixMarket matrix array real general\n% {}\n{} {}\n", title,
+                 fmt::format("%%MatrixMarket matrix array real general\n% {}\n{} {}\n", one_line(title),
                              place.row_count(), place.column_count),
                  next_part);
 }

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "cg/base/agreement.hpp"
+#include "cg/base/output_file.hpp"
 #include "cg/base/storage/crc32c.hpp"
 #include "cg/base/values.hpp"
 
@@ -38,7 +39,9 @@ std::optional<CheckpointName> checkpoint_name_from(std::string_view text) {
   const CheckpointName name{.generation = number_from<int64_t>(parts[0]).value_or(0),
                             .rank = number_from<int>(ranks[0]).value_or(-1),
                             .rank_count = number_from<int>(ranks[2]).value_or(0)};
-  if (name.generation < 1 || name.rank < 0 || name.rank >= name.rank_count || name.text() != text)
+  constexpr int64_t most_generations = 1'000'000'000'000'000;  // a number that can be counted on from
+  if (name.generation < 1 || name.generation > most_generations || name.rank < 0 ||
+      name.rank >= name.rank_count || name.text() != text)
     return std::nullopt;
   return name;
 }
@@ -258,11 +261,20 @@ Checkpoints::Checkpoints(CheckpointOptions asked, std::string_view what, comm::R
   facts_.folder = asked_.folder;
   facts_.is_automatic = !asked_.interval_s;
   if (are_saved()) {
+    constexpr std::string_view lock_name = "checkpoints.lock";
     agree_on(group_, [&] {
       if (group_.rank() != 0) return;
-      claim_.emplace("--checkpoint", asked_.folder, "checkpoints.lock");
+      claim_.emplace("--checkpoint", asked_.folder, std::string(lock_name));
       remove_unfinished_files(asked_.folder,
                               [](std::string_view name) { return checkpoint_name_from(name).has_value(); });
+    });
+    const auto mark = group_.broadcast(claim_ ? claim_->mark() : std::string());
+    agree_on(group_, [&] {
+      if (text_of_file(fmt::format("{}/{}", asked_.folder, lock_name)) == mark) return;
+      throw RunError(
+          ExitCode::cannot_create,
+          "--checkpoint {}: rank {} sees another folder there than rank 0; name one that all ranks share",
+          asked_.folder, group_.rank());
     });
     if (claim_ && !claim_->is_locked()) warnings_.push_back(claim_->warning());
   }
