@@ -98,6 +98,7 @@ std::string change_text(Change change, const RatioInterval& ratio) {
 std::string verdict_on(const ComparedConfiguration& pair, const SetNames& names) {
   if (pair.before.is_sound() && !pair.after.is_sound())
     return fmt::format("REGRESSION: failed in {} only", names.after);
+  if (!pair.before.is_sound() && !pair.after.is_sound()) return "failed in both";
   auto text = change_text(pair.change, pair.ratio);
   if (pair.change == Change::undecided && is_mostly_disturbed(pair)) {
     text = pair.ratio.is_bounded() ? "too noisy to decide" : text + ", too noisy to decide";

@@ -1,5 +1,6 @@
 #include "cg/report/result_reader.hpp"
 
+#include <set>
 #include <tuple>
 
 #include "cg/base/describe_json.hpp"
@@ -103,8 +104,8 @@ std::vector<ResultRecord> records_of_lines(std::string_view text, bool is_of_swe
     try {
       auto run = json_from(line);
       if (run.contains(batch_key)) {
-        auto result = run.at("result");  // null, or another document, where the task was no run and no solve
-        run = is_result(result) ? std::move(result) : Json(nullptr);
+        auto result = run.at("result");  // null, or another document, where the task was no run
+        run = is_result(result) && result.contains("problem") ? std::move(result) : Json(nullptr);
       }
       if (!run.is_null()) {
         records.push_back(record_from(run));
@@ -137,7 +138,10 @@ void take(const RunDocument& run, ResultRecord& record) {
   record.n = run.report.problem.n;
   record.disturbance = disturbance(run.report);
   if (!run.has_result) return;
-  for (const auto& repeat : run.report.repeats) record.times_s.push_back(repeat.time_s);
+  for (const auto& repeat : run.report.repeats) {
+    record.times_s.push_back(repeat.time_s);
+    record.were_disturbed.push_back(repeat.quiet.is_disturbed());
+  }
   const auto figures = phases_of(run.report);
   record.time_s = figures.repeat.time_s;
   record.shares = communication_shares(figures.repeat);
@@ -214,9 +218,10 @@ std::span<const NamedValue<RunPurpose>> words_of(RunPurpose /*purpose*/) {
 }
 
 void mark_replaced(std::vector<ResultRecord>& records) {
-  using Round = std::tuple<std::string, bool, RunPurpose, int>;
+  using Round = std::tuple<std::string, std::string, bool, RunPurpose, int>;
   const auto round_of = [](const ResultRecord& record) {
-    return Round(record.asked.key(), record.is_arrangement_open, record.purpose, record.round);
+    return Round(record.session, record.asked.key(), record.is_arrangement_open, record.purpose,
+                 record.round);
   };
   std::map<Round, int> last_attempts;
   for (const auto& record : records) {
@@ -281,7 +286,11 @@ ResultRecord record_from(const Json& run) {
 std::vector<ResultRecord> parse_results(std::string_view text) {
   // One object: over many lines, as cg2d run writes it, or made compact.
   const auto json = single_run_in(text);
-  if (!json) return records_of_lines(text, false);
+  if (!json) {
+    // A last line without its end is whole where an editor took the end away.
+    const bool is_whole = Json::accept(text.substr(complete_lines(text)));
+    return records_of_lines(is_whole ? std::string(text) + '\n' : std::string(text), false);
+  }
   if (!is_result(*json))
     throw InputError("no result of cg2d run or solve (cg2d report shows other documents, too)");
   try {
@@ -306,8 +315,9 @@ std::vector<ResultRecord> parse_sweep(std::string_view text) {
 }
 
 std::vector<ResultRecord> read_results(const std::string& path) {
+  std::optional<std::string> text;
   try {
-    const auto text = text_of_file(path);
+    text = text_of_file(path);
     if (!text) throw InputError("there is no such file");
     auto records = parse_results(*text);
     if (records.empty()) throw InputError("it holds no result");
@@ -318,13 +328,16 @@ std::vector<ResultRecord> read_results(const std::string& path) {
   } catch (const InputError& error) {
     throw InputError(
         fmt::format("{}: {}; give a result of cg2d run --format json or of cg2d sweep", path, error.what()),
-        error.code());
+        text && error.code() == ExitCode::usage ? ExitCode::bad_data : error.code());
   }
 }
 
 std::vector<ResultRecord> read_all_results(const std::vector<std::string>& paths) {
   std::vector<ResultRecord> records;
+  std::set<std::string> identities;
   for (const auto& path : paths) {
+    const auto identity = file_identity(path);  // none: a pipe
+    if (!identity.empty() && !identities.insert(identity).second) continue;
     auto more = read_results(path);
     records.insert(records.end(), more.begin(), more.end());
   }
@@ -352,6 +365,8 @@ std::string csv_line(const ResultRecord& record, std::optional<size_t> repetitio
   add("ranks", configuration.grid.rank_count());
   add("px", configuration.grid.columns);
   add("py", configuration.grid.rows);
+  add("form", record.asked.form);
+  add("storage", record.asked.storage);
   for (const auto& axis : configuration_axes()) {
     if (axis.is_crossed) add(axis.name, axis.print(configuration));
     if (axis.name == "kernel") add("kernel_used", record.kernel_used);
@@ -364,7 +379,8 @@ std::string csv_line(const ResultRecord& record, std::optional<size_t> repetitio
         has_phases ? number(record.work->phases[index_of(phase)].measured_s) : "");
   add("predicted_s", record.prediction ? number(record.prediction->total_s()) : "");
   add("attempt", record.attempt);
-  add("disturbed", record.is_disturbed() ? "yes" : "no");
+  const bool is_disturbed = repetition ? record.was_disturbed(*repetition) : record.is_disturbed();
+  add("disturbed", is_disturbed ? "yes" : "no");
   add("repeat", repetition ? std::to_string(*repetition + 1) : "");
   for (const auto& name : metrics) {
     const auto found =
@@ -384,6 +400,8 @@ std::string extra_p_lines(const std::vector<ResultRecord>& records) {
     });
   };
   const bool order_varies = varies(&ResultRecord::n);
+  std::map<int64_t, std::set<std::string>> problems;  // by their orders
+  for (const auto& record : records) problems[record.n].insert(record.asked.problem);
   // Form of the operator and storage of the matrix. How a domain is cut is no other form.
   const auto kind_of = [](const ResultRecord& record) {
     const auto& asked = record.asked;
@@ -403,7 +421,8 @@ std::string extra_p_lines(const std::vector<ResultRecord>& records) {
     const auto& configuration = record.asked.configuration;
     Json parameters{{"p", configuration.grid.rank_count()}, {"px", configuration.grid.columns}};
     if (order_varies) parameters["n"] = record.n;
-    auto path = kind_varies ? kind_of(record) + "->" : std::string();
+    auto path = problems[record.n].size() > 1 ? record.asked.problem + "->" : std::string();
+    if (kind_varies) path += kind_of(record) + "->";
     for (const auto* axis : varying) {
       const auto text = axis->print(configuration);
       if (axis->is_number())

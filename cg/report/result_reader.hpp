@@ -98,6 +98,7 @@ struct ResultRecord : SweptRun {
   int64_t n = 0;                      ///< order of the matrix
   int iteration_count = 0;            ///< CG iterations in a system's timed region; 0 for the benchmark
   std::vector<double> times_s;        ///< seconds of each timed repetition; empty if the run failed
+  std::vector<bool> were_disturbed;   ///< each of these; empty: all alike
   double time_s = 0.0;                ///< seconds of the repetition that the run reports, the median one
   std::optional<double> zeta;         ///< of the benchmark, unless the run failed
   CommunicationShares shares{};       ///< of that repetition
@@ -119,6 +120,9 @@ struct ResultRecord : SweptRun {
 
   bool succeeded() const { return status == "success" && !times_s.empty(); }
   bool is_disturbed() const { return !disturbance.empty(); }
+  bool was_disturbed(size_t repetition) const {
+    return is_disturbed() && (were_disturbed.empty() || were_disturbed[repetition]);
+  }
   /// Whether phases were timed, over a known number of CG steps.
   bool has_steps() const { return work && work->step_count > 0.0; }
 };
@@ -139,7 +143,7 @@ void mark_replaced(std::vector<ResultRecord>& records);
 std::vector<ResultRecord> parse_results(std::string_view text);
 /// The records of a file; an error names it.
 std::vector<ResultRecord> read_results(const std::string& path);
-/// The records of several files, one after the other.
+/// The records of several files, one after the other; of a file that is named twice once.
 std::vector<ResultRecord> read_all_results(const std::vector<std::string>& paths);
 
 /// The records of the whole lines of a sweep's file. An incomplete last line is skipped. Throws InputError,
@@ -154,8 +158,8 @@ std::string maker_of(const Environment& environment, std::string_view program_ve
 
 /// JSON Lines as Extra-P reads them: one measured value per line, seconds, with the parameters p (ranks) and
 /// px (process columns), and n (order of the matrix) and the axes that are numbers (threads) where they vary.
-/// The call path is "total" or a phase (mean over the ranks), after the values of the other axes that vary:
-/// "sell->multiply". Failed runs are left out, and disturbed ones that were repeated.
+/// The call path is "total" or a phase (mean over the ranks), after the problem, where several have the same order, and the values of
+/// the other axes that vary: "sell->multiply". Failed runs are left out, and disturbed ones that were repeated.
 std::string extra_p_lines(const std::vector<ResultRecord>& records);
 
 /// A header and a line for each timed repetition of each run, numbered in the last column, or one with an empty time for a

@@ -58,13 +58,15 @@ std::vector<MeasuredConfiguration> measured_configurations(const std::vector<Res
       ++found->replaced_count;
       continue;
     }
-    if (record.is_disturbed()) ++found->disturbed_count;
     if (!record.kernel_used.empty()) found->kernel_used = record.kernel_used;
     if (!record.succeeded()) {
       if (found->statuses.empty()) found->reason = record.reason;
       found->statuses.push_back(record.status);
+      found->disturbed_count += record.is_disturbed() ? 1 : 0;
       continue;
     }
+    for (size_t k = 0; k < record.times_s.size(); ++k)
+      found->disturbed_count += record.was_disturbed(k) ? 1 : 0;
     found->runs.push_back(record);
     found->times_s.insert(found->times_s.end(), record.times_s.begin(), record.times_s.end());
     if (record.is_in_sweep) {
@@ -118,6 +120,7 @@ ComparableRuns comparable_runs(const std::vector<ResultRecord>& records) {
     if (measured == comparable.configurations.end() || !record.succeeded() || record.is_replaced ||
         !record.has_steps())
       continue;
+    if (!measured->runs.empty() && record.maker != measured->runs.front().maker) continue;
     if (!record.events.empty()) measured->counted = record;
     if (record.limits) measured->limited = record;
   }

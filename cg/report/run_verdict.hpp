@@ -36,7 +36,7 @@ struct MeasuredConfiguration {
   RoundTimes rounds;                  ///< seconds by round: runs of the same number were made in turns
   std::vector<std::string> statuses;  ///< statuses of the failed runs
   std::string reason;                 ///< reason of the first failure
-  int disturbed_count = 0;            ///< disturbed ones of its runs, failed ones among them
+  int disturbed_count = 0;            ///< of its timed repetitions and failed runs
   int replaced_count = 0;             ///< disturbed runs that a later attempt replaced: not among its runs
   std::optional<ResultRecord> counted{};  ///< the last run with counted events, whose time need not count
   std::optional<ResultRecord> limited{};  ///< the last run with the machine's limits, likewise
@@ -47,7 +47,9 @@ struct MeasuredConfiguration {
   std::optional<Sample> sample() const {
     return is_sound() ? std::optional(sample_of(times_s)) : std::nullopt;
   }
-  DisturbedRuns disturbed_runs() const { return {disturbed_count, std::ssize(runs) + std::ssize(statuses)}; }
+  DisturbedRuns disturbed_runs() const {
+    return {disturbed_count, std::ssize(times_s) + std::ssize(statuses)};
+  }
   /// The run with the median of the reported times; of an even number the lower of the middle two. At least
   /// one must have succeeded.
   const ResultRecord& median_run() const;

@@ -51,7 +51,7 @@ std::string ranking_text(const Ranking& ranking,
 
 std::string troubles_text(const MeasuredConfiguration& measured, const std::string& name) {
   const auto& [runs, statuses] = std::tie(measured.runs, measured.statuses);
-  const auto run_count = format_count(std::ssize(runs) + std::ssize(statuses), "run");
+  const auto run_count = format_count(measured.disturbed_runs().of, "run");
   std::string text;
   if (!statuses.empty())
     text += fmt::format("  Failed: {}, {} of {}: {}: {}\n", name, statuses.size(), run_count,

@@ -463,8 +463,8 @@ std::string sweep_tables(const std::vector<ResultRecord>& records, const SweepTa
   if (text.empty()) return "No results.\n" + left_out_text(verdicts.left_out);
   const auto has_pair = [&](const auto& row) { return difference_of_pair(row, *options.why).has_value(); };
   if (options.why && std::ranges::none_of(verdicts.grids, has_pair))
-    text += fmt::format("  Why: no table has times of both {} and {}.\n", options.why->first.name(),
-                        options.why->second.name());
+    text += fmt::format("  Why: no table has times of the phases of both {} and {}.\n",
+                        options.why->first.name(), options.why->second.name());
   const bool has_benchmark =
       std::ranges::any_of(records, [](const auto& record) { return !record.asked.is_system(); });
   const bool is_disturbed = std::ranges::any_of(records, &ResultRecord::is_disturbed);

@@ -116,7 +116,8 @@ def runs_html(runs):
 
 def panel_html(panel):
     heads, rows = svg_paint.numbers_of(panel)
-    numbers = details("Numbers", table(heads, rows, range(1, len(heads)), panel.title)) if rows else ""
+    caption = f"{panel.title}: {panel.y.caption}" if isinstance(panel, panels.BarPanel) else panel.title
+    numbers = details("Numbers", table(heads, rows, range(1, len(heads)), caption)) if rows else ""
     wide = " wide" if isinstance(panel, panels.HeatPanel) and len(panel.columns) > 6 else ""
     return f'<figure class="panel{wide}"><h3>{escape(panel.title)}</h3>{svg_paint.panel_svg(panel)}{numbers}</figure>'
 

@@ -244,7 +244,7 @@ def documents_of(path, notes):
         return [(f"{path}:1" if is_line else str(path), document)]
     except ValueError as error:
         whole_error = error
-    lines = [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
+    lines = [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
     found = []
     for number, line in lines:
         try:

@@ -102,7 +102,7 @@ class Study:
     @property
     def title(self):
         """The name at the begin of a sentence; that of a file stays as it is."""
-        return self.name if self.label else self.name[0].upper() + self.name[1:]
+        return "C" + self.name[1:] if self.name.startswith("class ") and not self.label else self.name
 
     @property
     def every_alternative(self):

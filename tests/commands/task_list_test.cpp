@@ -46,6 +46,9 @@ TEST(TaskListTest, SettingsStandBeforeTheCommand) {
 
 TEST(TaskListTest, WrongLinesAreNamed) {
   EXPECT_EQ(complaint("run\nranks=5 run\n"), "list:2: ranks 5: must be within 1 ... 4");
+  EXPECT_EQ(
+      test::message_of([] { tasks_from("run\n", {.path = "list", .ranks_per_task = 5, .most_ranks = 4}); }),
+      "list:1: ranks 5: must be within 1 ... 4");
   EXPECT_EQ(complaint("ranks=two run\n"), "list:1: ranks 0: must be within 1 ... 4");
   EXPECT_EQ(complaint("nmae=x run\n"),
             "list:1: setting nmae: unknown; valid: name, ranks; did you mean name?");

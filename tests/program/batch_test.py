@@ -81,6 +81,8 @@ class Lists(Batch):
         self.ends_with(SUCCESS, self.batch(2))
         self.assertEqual(self.results.read_bytes().splitlines(keepends=True)[:2], lines[:2])
         self.assertEqual({task["sitting"] for task in self.tasks().values()}, {1, 2})
+        self.write(*(f"name={name} {SHORT}" for name in "abc"), f"name=bad {SHORT} --reference 3")
+        self.assertEqual([self.batch(2).exit_code for _ in range(2)], [VERIFICATION_FAILED] * 2)
         self.write(f"name=a {SHORT} --kernel scalar")
         self.assert_refused(self.batch(2), USAGE, f'{self.list}:1: "a" has a result of another command in {self.results}')
 

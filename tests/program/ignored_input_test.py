@@ -170,7 +170,7 @@ class Results(IgnoredInput):
             if words[0] != "model":
                 self.refused(["report", path], f"{path}: not a result of cg2d with figures", code=65)
             for reader in (["export", path], ["compare", path, path], ["sweep", "--show", path]):
-                self.refused(reader, f"{path}: no result of cg2d run or solve")
+                self.refused(reader, f"{path}: no result of cg2d run or solve", code=65)
         self.refused(["report", MACHINE], "not a result of cg2d with figures", code=65)
 
 

@@ -8,7 +8,7 @@ import json
 import re
 import resource
 
-from program_runner import SUCCESS, USAGE, BackgroundRun, ProgramTest, factorizations, run_program, temporary_folder
+from program_runner import BAD_DATA, SUCCESS, USAGE, BackgroundRun, ProgramTest, factorizations, run_program, temporary_folder
 from report_facts import write_lines
 
 REGRESSION, UNDECIDED = 1, 2
@@ -219,15 +219,14 @@ class ReadersTest(ProgramTest):
         self.assertIn("All together: B/A 1.200; REGRESSION: slower by 20 % (20 ... 20 %)", outcome.stdout)
 
     def test_what_cannot_be_compared(self):
-        broken = self.folder / "broken.json"
-        broken.write_text('{"schema_version": 1}')
+        broken = self.file("broken.json", '{"schema_version": 1}')
         one = self.folder / "one.json"
         self.run_well(1, "run", "--class", "S", "--format", "json", "--output", one)
-        for words, text in (
-            ([broken, self.sweep], f"{broken}: no result of cg2d"),
-            ([self.sweep, one], "no configuration is in both"),
+        for words, code, text in (
+            ([broken, self.sweep], BAD_DATA, f"{broken}: no result of cg2d"),
+            ([self.sweep, one], USAGE, "no configuration is in both"),
         ):
-            self.assert_refused(run_program(2, "compare", *words), USAGE, text)
+            self.assert_refused(run_program(2, "compare", *words), code, text)
 
     def test_export(self):
         lines = [json.loads(line) for line in self.run_well(0, "export", self.sweep, "--format", "extra-p").stdout.splitlines()]

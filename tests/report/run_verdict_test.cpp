@@ -78,6 +78,7 @@ TEST(ResultCompareTest, AFailureThatIsNewIsARegression) {
   EXPECT_EQ(compare_results(runs_of({1.0}), failed, 0.05).exit_code(), ExitCode::regression);
   EXPECT_EQ(compare_results(failed, runs_of({1.0}), 0.05).exit_code(), ExitCode::success);
   EXPECT_EQ(compare_results(failed, failed, 0.05).exit_code(), ExitCode::success);
+  expect_in(comparison_text(compare_results(failed, failed, 0.05)), " failed in both\n");
 }
 
 TEST(ResultCompareTest, WhatOnlyOneHasIsNamed) {
@@ -177,6 +178,9 @@ TEST(ResultExportTest, WhatVariesTellsMeasurementsApart) {
   expect_in(lines, R"("callpath":"in memory->total")");
   lines = lines_with([](auto& other) { other.asked.form = "domain 1x1x2"; });
   expect_in(lines, R"("callpath":"domain->total")");
+  lines = lines_with([](auto& other) { other.asked.problem = "S with 60 iterations"; });
+  expect_in(lines, R"("callpath":"S with 60 iterations->total")");
+  expect_in(lines, R"("callpath":"S->total")");
 }
 
 TEST(ResultExportTest, CsvHasALinePerRun) {
@@ -189,11 +193,41 @@ TEST(ResultExportTest, CsvHasALinePerRun) {
   const auto text = csv_lines({again, odd});
   expect_in(
       text,
-      "\nS,1400,2,1,2,auto,sell,two-sided,1,reduce-scatter,off,even,off,1,success,1.5,,,,,,,,2,yes,1\n");
+      "\nS,1400,2,1,2,,,auto,sell,two-sided,1,reduce-scatter,off,even,off,1,success,1.5,,,,,,,,2,yes,1\n");
   expect_in(
       text,
-      "\n\"U(n 5, nonzer 1)\",1400,2,2,1,auto,\"of \"\"others\"\", foreign\",two-sided,1,reduce-scatter,"
+      "\n\"U(n 5, nonzer 1)\",1400,2,2,1,,,auto,\"of \"\"others\"\", foreign\",two-sided,1,reduce-scatter,"
       "off,even,off,1,unavailable,,,,,,,,,1,no,\n");
+}
+
+TEST(ResultExportTest, ARepetitionThatWasDisturbedIsOneOfItsRun) {
+  auto run = record_of(1, 2, 1.0);
+  run.times_s = {1.0, 1.25, 1.0};
+  run.were_disturbed = {false, true, false};
+  run.disturbance = "1 of 3 repetitions, the first of them: a compiler";
+  const auto counted = measured_configurations({run}).front().disturbed_runs();
+  EXPECT_EQ(counted.count, 1);
+  EXPECT_EQ(counted.of, 3);
+  auto domain = run;
+  domain.asked.form = "domain 1x1x2";
+  domain.asked.storage = "streamed";
+  const auto text = csv_lines({run, domain});
+  expect_in(text, ",1,no,1\n");
+  expect_in(text, ",1,yes,2\n");
+  expect_in(text, ",1,no,3\n");
+  expect_in(text, "\nS,1400,2,1,2,domain 1x1x2,streamed,auto,");
+}
+
+TEST(ResultReaderTest, AnAttemptReplacesThoseOfItsSession) {
+  auto again = record_of(1, 2, 1.5);
+  again.attempt = 2;
+  auto of_another = record_of(1, 2, 2.0);
+  of_another.session = "another";
+  std::vector<ResultRecord> records{record_of(1, 2, 1.0), again, of_another};
+  mark_replaced(records);
+  EXPECT_TRUE(records[0].is_replaced);
+  EXPECT_FALSE(records[1].is_replaced);
+  EXPECT_FALSE(records[2].is_replaced);
 }
 
 TEST(ResultCompareTest, OtherFiguresAreShownWhereTheyDiffer) {
@@ -317,6 +351,8 @@ TEST(GridDifferencesTest, EventsOfRunsOfTheirOwnAreThereWhereTheyDiffer) {
   ASSERT_EQ(differences.front().events.size(), 1U);
   EXPECT_EQ(differences.front().events.front().phase, Phase::multiply);
   EXPECT_NEAR(differences.front().events.front().ratio(), 1.9, 1e-12);
+  records.back().maker = "another machine";
+  EXPECT_TRUE(differences_of(records).front().events.empty());
 }
 
 TEST(GridDifferencesTest, TwoNamedGridsAreComparedWhicheverIsSlower) {

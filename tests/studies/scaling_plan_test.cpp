@@ -244,7 +244,7 @@ TEST(ScalingTableTest, AnInterruptedStudyShowsWhatThereIs) {
 
 TEST(ScalingTableTest, WaysOfOneProblemMustAgreeWhereThereIsNoReference) {
   auto study = two_core_study(true);
-  *study.runs[0].zeta += 1.0;  // of another order
+  for (auto& run : study.runs) *run.zeta += &run == study.runs.data() ? 0.0 : 1.0;  // of another order
   EXPECT_EQ(agreements_of(study).size(), 2U);
   EXPECT_EQ(verdict_on(study).code, ExitCode::success);
   *study.runs[2].zeta *= 1.0 + 0.9e-10;
@@ -253,6 +253,14 @@ TEST(ScalingTableTest, WaysOfOneProblemMustAgreeWhereThereIsNoReference) {
   const auto verdict = verdict_on(study);
   EXPECT_EQ(verdict.code, ExitCode::verification_failed);
   expect_in(verdict.reason, "n 2800: zeta of 3 runs agrees only within 1.1e-10 (1e-10 allowed)");
+}
+
+TEST(ScalingTableTest, RunsOfAnotherReferenceDoNotMeetThisOne) {
+  auto study = two_core_study();
+  study.options.common.problem.reference_zeta = 3.0;
+  const auto verdict = verdict_on(study);
+  EXPECT_EQ(verdict.code, ExitCode::verification_failed);
+  EXPECT_EQ(verdict.reason, "n 1400: zeta of 4 runs does not meet the reference 3");
 }
 
 /// laplace2d:10x10 on 1 and 2 cores, without a matrix and with one: 1 s, 2 s on one core.

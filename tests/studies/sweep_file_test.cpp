@@ -211,6 +211,18 @@ TEST(ResultReaderTest, EveryAxisOfARunIsRead) {
   EXPECT_THROW(static_cast<void>(record_from(run)), InputError);
 }
 
+TEST(ResultReaderTest, ALastLineWithoutItsEndIsReadAndAFileThatIsNamedTwiceOnce) {
+  auto text = line_of(1, 2, 1) + line_of(2, 1, 1);
+  text.pop_back();
+  EXPECT_EQ(parse_results(text).size(), 2U);
+  const test::TemporaryFolder folder;
+  folder.write("results", text);
+  std::filesystem::create_symlink(folder.path("results"), folder.path("link"));
+  EXPECT_EQ(read_all_results({folder.path("results"), folder.path("link")}).size(), 2U);
+  text.pop_back();
+  EXPECT_EQ(parse_results(text).size(), 1U);
+}
+
 TEST(ResultReaderTest, TheReportedRunHasTheMedianOfItsSampleAndLiesWithinTheQuartiles) {
   // One definition for the time of a run and for its quartiles: with two repetitions, too.
   for (int count = 1; count <= 12; ++count) {

@@ -45,7 +45,7 @@ TEST(SweepTableTest, MarksBestAndOfficialAndNamesTheCost) {
 TEST(SweepTableTest, GridsOfNoTableAreNamed) {
   expect_in(
       sweep_tables(clear_sweep(), {.why = GridPair{{.columns = 1, .rows = 4}, {.columns = 2, .rows = 2}}}),
-      "\n  Why: no table has times of both 1x4 and 2x2.\n");
+      "\n  Why: no table has times of the phases of both 1x4 and 2x2.\n");
 }
 
 /// Tables of clear_sweep() with a run that would make 2x1 the best one, and with something that forbids to

@@ -124,9 +124,10 @@ class TaskJournal {
     for (const auto line : whole_lines_of(results_.text())) {
       ++line_number;
       try {
-        const auto task = from_json<TaskLine>(json_from(line)).task;
-        known_[task.name] = task.command;
+        auto task = from_json<TaskLine>(json_from(line)).task;
         sitting_ = std::max(sitting_, task.sitting + 1);
+        task.output.clear();
+        known_[task.name] = std::move(task);
       } catch (const nlohmann::json::exception& error) {
         throw InputError("line {} is no result of a task ({})", line_number, plain_text(error));
       } catch (const InputError& error) {
@@ -142,16 +143,16 @@ class TaskJournal {
                      error.what());
   }
 
-  /// Whether the task has a result. Throws InputError where that is of another command.
-  bool has_result(const Task& task) const {
+  /// The task's result, without its output; null: it has none. Throws InputError where that is of another command.
+  const TaskResult* result_of(const Task& task) const {
     const auto found = known_.find(task.name);
-    if (found == known_.end()) return false;
-    if (found->second != task.command())
+    if (found == known_.end()) return nullptr;
+    if (found->second.command != task.command())
       throw InputError(
           "{}: \"{}\" has a result of another command in {} ({}); give it another name, or start the results "
           "anew with --fresh",
-          task.place, task.name, path_, found->second);
-    return true;
+          task.place, task.name, path_, found->second.command);
+    return &found->second;
   }
   /// How many jobs have ended while the task was under way.
   ptrdiff_t end_count(const Task& task) const { return std::ranges::count(begun_, task.name); }
@@ -181,9 +182,9 @@ class TaskJournal {
  private:
   std::string path_;
   LineFile results_;
-  std::optional<LineFile> under_way_;         // once the results are known to be a batch's
-  std::map<std::string, std::string> known_;  // commands by the tasks' names
-  std::vector<std::string> begun_;            // by earlier jobs, once for each
+  std::optional<LineFile> under_way_;        // once the results are known to be a batch's
+  std::map<std::string, TaskResult> known_;  // by the tasks' names
+  std::vector<std::string> begun_;           // by earlier jobs, once for each
   int sitting_ = 1;
   Stopwatch since_sync_;
 };
@@ -321,7 +322,11 @@ class Scheduler {
         all_count_(tasks_.size()),
         journal_(options.output, options.fresh) {
     std::erase_if(tasks_, [&](const Task& task) {
-      if (journal_.has_result(task)) return true;
+      if (const auto* found = journal_.result_of(task)) {
+        ++found_count_;
+        results_.push_back(*found);
+        return true;
+      }
       if (journal_.end_count(task) < most_ends) return false;
       keep({.name = task.name,
             .command = task.command(),
@@ -332,7 +337,6 @@ class Scheduler {
                                      most_ends)}});
       return true;
     });
-    found_count_ = all_count_ - tasks_.size() - results_.size();
     for (auto& task : tasks_) {
       task.is_last = journal_.end_count(task) >= ends_before_alone;
       task.is_alone = task.is_last || options.is_exclusive;
@@ -357,7 +361,7 @@ class Scheduler {
         failure = error;
       }
       if (queue_->is_idle()) break;
-      progress.say(fmt::format("{} of {} done, {} under way", found_count_ + results_.size(),
+      progress.say(fmt::format("{} of {} done, {} under way", results_.size(),
                                format_count(static_cast<int64_t>(all_count_), "task"),
                                queue_->under_way().size()));
       if (group_.size() == 1) {
@@ -367,7 +371,7 @@ class Scheduler {
       }
       queue_->end(ended->number);
     }
-    is_interrupted_ = watch.asked() && found_count_ + results_.size() < all_count_;
+    is_interrupted_ = watch.asked() && results_.size() < all_count_;
     duration_s_ = stopwatch_.seconds();
     journal_.close();
     if (failure) throw RunError(*failure);
@@ -379,8 +383,8 @@ class Scheduler {
       if (const auto reason = result.reason(); !reason.empty())
         text += fmt::format(" {}: {} (code {})\n", result.name, reason, static_cast<int>(result.code));
     }
-    text += fmt::format(" {} in {:.3g} s on {}", format_count(std::ssize(results_), "task"), duration_s_,
-                        format_count(worker_count_, "rank"));
+    text += fmt::format(" {} in {:.3g} s on {}", format_count(std::ssize(results_) - found_count_, "task"),
+                        duration_s_, format_count(worker_count_, "rank"));
     if (found_count_ > 0) text += fmt::format("; {} had results before", found_count_);
     return text + fmt::format("\n Results: {}\n", options_.output);
   }
@@ -447,8 +451,8 @@ class Scheduler {
   std::vector<Task> tasks_;  // without a result when the batch began
   size_t all_count_;
   TaskJournal journal_;
-  size_t found_count_ = 0;           // results of earlier sittings
-  std::vector<TaskResult> results_;  // of this sitting, as they ended
+  ptrdiff_t found_count_ = 0;        // results of earlier sittings
+  std::vector<TaskResult> results_;  // these, then those of this sitting, as they ended
   std::optional<TaskQueue> queue_;
   TaskResult own_;  // of the only rank
   bool is_interrupted_ = false;

@@ -22,7 +22,7 @@ constexpr std::string_view line_form = "[name=NAME] [ranks=N] COMMAND OPTION..."
 constexpr std::string_view blanks = " \t\r\v\f";
 
 /// Takes "name=x" and "ranks=4" off the front of the words.
-void take_settings(Task& task, const TaskListOptions& options) {
+void take_settings(Task& task) {
   while (!task.words.empty()) {
     const auto& word = task.words.front();
     const auto equals = word.find('=');
@@ -35,7 +35,6 @@ void take_settings(Task& task, const TaskListOptions& options) {
       task.name = value;
     } else {
       task.rank_count = number_from<int>(value).value_or(0);
-      require_within("ranks", task.rank_count, options.most_ranks);
     }
     task.words.erase(task.words.begin());
   }
@@ -50,7 +49,8 @@ std::optional<Task> task_of_line(std::string_view line, const TaskListOptions& o
     if (const auto text = text_in_json(word); text != word) throw InputError("{}: is no UTF-8", text);
   }
   Task task{.words = std::move(*words), .rank_count = options.ranks_per_task};
-  take_settings(task, options);
+  take_settings(task);
+  require_within("ranks", task.rank_count, options.most_ranks);
   if (!task.words.empty() && task.words.front() == "cg2d") task.words.erase(task.words.begin());
   if (task.words.empty()) throw InputError("there is no command; must be {}", line_form);
   if (task.words.front().starts_with("mpi") || task.words.front() == "srun")
