@@ -58,7 +58,8 @@ class HaloExchange : public Interface {
   virtual std::span<const HaloView> views() const = 0;
   virtual void done() {}
 
-  /// Messages and bytes that this rank has sent so far: one message for each of its halo_parts(), but none to a rank that reads in place.
+  /// Messages and bytes that this rank has sent so far: one message for each of its halo_parts(), but none to a rank that reads in
+  /// place; with MPI's collective one for the whole exchange.
   Traffic sent() const { return sent_.of(Operation::halo); }
 
  protected:

@@ -5,7 +5,7 @@
  * line on what is wrong and what would be right. No C++ exception leaves a function. All ranks of a communicator make the
  * same calls in the same order and get the same status, except for the functions marked local: a bad argument of one rank
  * (NULL, a negative count, another tolerance than the others') is a failure of all. Where a function fails, its results
- * are left as they are.
+ * are left as they are, but for x of cg2d_solve.
  *
  * Without ranks or a solver a rank cannot tell the others: where that handle is NULL in a function that is not local, it
  * prints a line and calls MPI_Abort with CG2D_USAGE; a process alone gets that status. For MPI_COMM_NULL MPI's own error
