@@ -298,13 +298,9 @@ FolderClaim::FolderClaim(std::string_view option, const std::string& folder, con
   if (gethostname(host.data(), host.size() - 1) != 0) host[0] = '?';
   const auto text = fmt::format("process {} on {} since {:%Y-%m-%dT%H:%M:%SZ}\n", getpid(), host.data(),
                                 fmt::gmtime(std::time(nullptr)));
-  const bool is_told = ftruncate(file_.number(), 0) == 0 &&
-                       write_whole(file_.number(), 0, std::as_bytes(std::span(text))) &&
-                       put_on_device(file_.number());
-  if (is_told)
-    mark_ = text;
-  else
-    static_cast<void>(!ftruncate(file_.number(), 0));
+  static_cast<void>(ftruncate(file_.number(), 0) == 0 &&
+                    pwrite(file_.number(), text.data(), text.size(), 0) > 0 &&
+                    put_on_device(file_.number()));  // other nodes see it then
 }
 
 /// False: another run has removed the file that was locked. Then there is a new one, or none.

@@ -195,8 +195,6 @@ class FolderClaim {
   bool is_locked() const { return is_locked_; }
   /// A warning where it is not; empty else.
   std::string warning() const;
-  /// What the locked file has in it, by which others see that the folder is this one.
-  const std::string& mark() const { return mark_; }
 
  private:
   bool takes_lock();
@@ -204,7 +202,6 @@ class FolderClaim {
   std::string option_;
   std::string folder_;
   std::string lock_path_;
-  std::string mark_;
   bool is_locked_ = false;
   Descriptor file_;
 };

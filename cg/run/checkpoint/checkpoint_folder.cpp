@@ -261,16 +261,21 @@ Checkpoints::Checkpoints(CheckpointOptions asked, std::string_view what, comm::R
   facts_.folder = asked_.folder;
   facts_.is_automatic = !asked_.interval_s;
   if (are_saved()) {
-    constexpr std::string_view lock_name = "checkpoints.lock";
+    const std::string lock_name = "checkpoints.lock";
+    const auto text_of_lock = [&] {
+      return text_of_file(asked_.folder + "/" + lock_name).value_or(std::string());
+    };
+    std::string text;  // which process of which host has locked the folder
     agree_on(group_, [&] {
       if (group_.rank() != 0) return;
-      claim_.emplace("--checkpoint", asked_.folder, std::string(lock_name));
+      claim_.emplace("--checkpoint", asked_.folder, lock_name);
+      text = text_of_lock();
       remove_unfinished_files(asked_.folder,
                               [](std::string_view name) { return checkpoint_name_from(name).has_value(); });
     });
-    const auto mark = group_.broadcast(claim_ ? claim_->mark() : std::string());
+    text = group_.broadcast(text);
     agree_on(group_, [&] {
-      if (text_of_file(fmt::format("{}/{}", asked_.folder, lock_name)) == mark) return;
+      if (text_of_lock() == text) return;
       throw RunError(
           ExitCode::cannot_create,
           "--checkpoint {}: rank {} sees another folder there than rank 0; name one that all ranks share",
