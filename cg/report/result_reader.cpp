@@ -96,10 +96,10 @@ bool is_result(const Json& json) {
 constexpr auto batch_key = "task";
 
 /// is_of_sweep: every line has the key "sweep"; a file of results may have lines of single runs and of cg2d batch, too.
-std::vector<ResultRecord> records_of_lines(std::string_view text, bool is_of_sweep) {
+std::vector<ResultRecord> records_of_lines(std::string_view whole_lines, bool is_of_sweep) {
   std::vector<ResultRecord> records;
   int number = 0;
-  for (const auto line : lines_of(text.substr(0, complete_lines(text)))) {
+  for (const auto line : lines_of(whole_lines)) {
     ++number;
     try {
       auto run = json_from(line);
@@ -288,8 +288,8 @@ std::vector<ResultRecord> parse_results(std::string_view text) {
   const auto json = single_run_in(text);
   if (!json) {
     // A last line without its end is whole where an editor took the end away.
-    const bool is_whole = Json::accept(text.substr(complete_lines(text)));
-    return records_of_lines(is_whole ? std::string(text) + '\n' : std::string(text), false);
+    const auto end = complete_lines(text);
+    return records_of_lines(Json::accept(text.substr(end)) ? text : text.substr(0, end), false);
   }
   if (!is_result(*json))
     throw InputError("no result of cg2d run or solve (cg2d report shows other documents, too)");
@@ -311,7 +311,7 @@ std::vector<ResultRecord> parse_sweep(std::string_view text) {
       fmt::format(R"({{"schema_version":{},"program":{{"name":"cg2d",)", result_schema_version);
   const bool is_part_of_line = rest.starts_with(beginning) || beginning.starts_with(rest);
   if (rest.size() == text.size() && !is_part_of_line) throw InputError("it was not written by a sweep");
-  return records_of_lines(text, true);
+  return records_of_lines(text.substr(0, complete_lines(text)), true);
 }
 
 std::vector<ResultRecord> read_results(const std::string& path) {
